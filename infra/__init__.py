@@ -1,0 +1,1 @@
+"""The Pulumi program, its preview, its rehearsal and the gangway command."""

@@ -1,0 +1,1 @@
+"""What exists per environment: settings, their reader, and the one stack."""

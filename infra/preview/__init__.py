@@ -1,0 +1,1 @@
+"""The preview without an account: record, check, price, report."""

@@ -1,0 +1,1 @@
+"""The whole stack on one machine, with only AWS emulated."""
