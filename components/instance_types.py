@@ -30,7 +30,9 @@ class InstanceType:
 
     @property
     def allocatable_cpu_millicores(self) -> int:
-        """CPU left to pods after EKS's kube-reserved: 6 % of core 1, 1 % of 2, 0.5 % of 3-4, 0.25 %.
+        """CPU left to pods after EKS's kube-reserved.
+
+        Reserved: 6 % of core 1, 1 % of core 2, 0.5 % of cores 3 and 4, 0.25 % of each above.
 
         Source: amazon-eks-ami nodeadm, kubelet defaults (kube-reserved by CPU count).
         """

@@ -38,10 +38,11 @@ def extended_support(version: str, *, allowed: bool, today: datetime.date) -> li
         return []
     if today <= datetime.date.fromisoformat(support.standard_until):
         return []
-    return [
+    sentence = (
         f"version {version!r} left EKS standard support on {support.standard_until} and costs "
         "$0.60 instead of $0.10 an hour; choose a newer version or set allowExtendedSupport: true"
-    ]
+    )
+    return [sentence]
 
 
 def network_cidr(value: str) -> str:

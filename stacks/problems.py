@@ -1,0 +1,442 @@
+"""Every refusal and warning that joins two or more settings, one small generator each."""
+
+import datetime
+import ipaddress
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from components import gpu, quantities
+from components.instance_types import INSTANCE_TYPES
+from stacks import capacity, rules
+from stacks.settings import ADDON_NAMES, QueueSettings, Settings
+
+RESERVED_QUEUES: Final = ("default", "root")
+"""Volcano makes these itself and refuses to delete them (its queue webhook)."""
+DOCUMENTATION_NETWORKS: Final = tuple(
+    ipaddress.IPv4Network(cidr) for cidr in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24")
+)
+"""RFC 5737."""
+AL2_LAST_KUBERNETES: Final = "1.32"
+"""EKS publishes no AL2 image for 1.33 and later, and none at all since 2025-11-26."""
+
+Problems = Iterator[str]
+
+
+def _zones(settings: Settings) -> Problems:
+    zones = settings.network.availability_zone_ids
+    if len(set(zones)) < 2 or len(set(zones)) != len(zones):  # noqa: PLR2004 - EKS's own minimum
+        given = ", ".join(zones) or "nothing"
+        yield (
+            f"gangway:network.availabilityZoneIds is {given}; EKS needs at least 2 distinct zones, "
+            "each named once"
+        )
+    prefix = capacity.region_zone_prefix(settings.region)
+    wrong = [zone for zone in zones if zone.split("-", 1)[0] != prefix]
+    if wrong:
+        yield (
+            f"gangway:network.availabilityZoneIds has {', '.join(wrong)}, outside aws:region "
+            f"{settings.region}; its zone ids begin with {prefix}-az"
+        )
+
+
+def _gpu_zones(settings: Settings) -> Problems:
+    known = settings.network.availability_zone_ids
+    unknown = [zone for zone in settings.gpu_nodes.zone_ids if zone not in known]
+    if unknown:
+        yield (
+            f"gangway:gpuNodes.zoneIds has {', '.join(unknown)}; allowed are the zones of "
+            f"gangway:network.availabilityZoneIds: {', '.join(known)}"
+        )
+    if len(set(settings.gpu_nodes.zone_ids)) != len(settings.gpu_nodes.zone_ids):
+        yield "gangway:gpuNodes.zoneIds names a zone twice; name each once"
+
+
+def _existing_vpc(settings: Settings) -> Problems:
+    existing = settings.network.existing_vpc
+    if existing is None:
+        return
+    missing = [
+        zone
+        for zone in settings.network.availability_zone_ids
+        if zone not in existing.private_subnet_ids
+    ]
+    if missing:
+        yield (
+            f"gangway:network.existingVpc.privateSubnetIds has no subnet for {', '.join(missing)}; "
+            "give one private subnet for each zone of availabilityZoneIds"
+        )
+
+
+def _sizes(settings: Settings) -> Problems:
+    system, gpus = settings.system_nodes, settings.gpu_nodes
+    if system.min_size > system.max_size:
+        yield (
+            f"gangway:systemNodes.minSize is {system.min_size}, above maxSize {system.max_size}; "
+            "minSize may be at most maxSize"
+        )
+    if gpus.min_size_per_zone > gpus.max_size_per_zone:
+        yield (
+            f"gangway:gpuNodes.minSizePerZone is {gpus.min_size_per_zone}, above maxSizePerZone "
+            f"{gpus.max_size_per_zone}; it may be at most maxSizePerZone"
+        )
+
+
+def _gpu_instance_types(settings: Settings) -> Problems:
+    counts = {name: INSTANCE_TYPES[name].gpus for name in settings.gpu_nodes.instance_types}
+    without = [name for name, count in counts.items() if count == 0]
+    if without:
+        yield (
+            f"gangway:gpuNodes.instanceTypes has {', '.join(without)}, which has no GPU; "
+            "list GPU instance types such as g4dn.xlarge"
+        )
+    elif len(set(counts.values())) > 1:
+        given = ", ".join(f"{name} ({count})" for name, count in counts.items())
+        yield (
+            f"gangway:gpuNodes.instanceTypes mixes GPU counts: {given}; list types of one GPU "
+            "count, so that one gang plan fits whichever comes"
+        )
+    models = {INSTANCE_TYPES[name].accelerator for name in counts}
+    if not without and len(models) > 1:
+        yield (
+            f"gangway:gpuNodes.instanceTypes mixes GPU models: {', '.join(sorted(models))}; "
+            "list types of one model, or the slowest GPU sets the pace of the gang"
+        )
+
+
+def _system_instance_types(settings: Settings) -> Problems:
+    with_gpu = [name for name in settings.system_nodes.instance_types if INSTANCE_TYPES[name].gpus]
+    if with_gpu:
+        yield (
+            f"gangway:systemNodes.instanceTypes has {', '.join(with_gpu)}, a GPU type; system "
+            "nodes carry no training, list CPU types such as t3.medium"
+        )
+
+
+def _gpu_ami(settings: Settings) -> Problems:
+    ami, version = settings.gpu_nodes.ami_type, settings.cluster.version
+    key = f"gangway:gpuNodes.amiType is {ami}"
+    if ami.startswith("AL2_"):
+        yield f"{key}, whose images ended on 2025-11-26; use AL2023_x86_64_NVIDIA" + (
+            f" (Kubernetes {version} has none at all)" if version > AL2_LAST_KUBERNETES else ""
+        )
+    elif ami.startswith("BOTTLEROCKET") and "NVIDIA" in ami:
+        yield (
+            f"{key}, which brings its own device plugin, and a second one would hide the GPU from "
+            "containers; use AL2023_x86_64_NVIDIA"
+        )
+    elif ami != "AL2023_x86_64_NVIDIA":
+        yield (
+            f"{key}, which has no NVIDIA driver for the x86_64 GPU types listed; "
+            "use AL2023_x86_64_NVIDIA"
+        )
+
+
+def _system_ami(settings: Settings) -> Problems:
+    ami = settings.system_nodes.ami_type
+    if ami not in ("AL2023_x86_64_STANDARD", "BOTTLEROCKET_x86_64"):
+        yield (
+            f"gangway:systemNodes.amiType is {ami}; allowed: AL2023_x86_64_STANDARD, "
+            "BOTTLEROCKET_x86_64"
+        )
+
+
+def _spot_pools(settings: Settings) -> Problems:
+    gpus = settings.gpu_nodes
+    pools = len(gpus.instance_types) * len(capacity.gpu_zone_ids(settings))
+    if gpus.capacity_type == "SPOT" and pools < 2:  # noqa: PLR2004 - one pool is the trap
+        yield (
+            f"gangway:gpuNodes has capacityType SPOT with one instance type "
+            f"({gpus.instance_types[0]}) in one zone, a single spot pool that runs dry; add a type "
+            "of the same GPU count or a zone, or choose ON_DEMAND"
+        )
+
+
+def _version(settings: Settings, today: datetime.date) -> Problems:
+    for sentence in rules.extended_support(
+        settings.cluster.version,
+        allowed=settings.cluster.allow_extended_support,
+        today=today,
+    ):
+        yield f"gangway:cluster.{sentence}"
+
+
+def _queue_names(settings: Settings) -> Problems:
+    names = [queue.name for queue in settings.queues]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield f"gangway:queues names {name} twice; name each queue once"
+    for name in names:
+        if name in RESERVED_QUEUES:
+            yield f"gangway:queues has {name!r}, which Volcano owns; choose another name"
+    job_queue = settings.training_job.queue
+    if job_queue not in names:
+        yield (
+            f"gangway:trainingJob.queue is {job_queue!r}; allowed are the queues of "
+            f"gangway:queues: {', '.join(names)}"
+        )
+    parents = {queue.parent for queue in settings.queues if queue.parent}
+    for parent in sorted(parents - {*names, "root"}):
+        yield (
+            f"gangway:queues has parent {parent!r}, which is no queue; allowed: root, "
+            f"{', '.join(names)}"
+        )
+    if job_queue in parents:
+        yield (
+            f"gangway:trainingJob.queue is {job_queue!r}, the parent of another queue; jobs go to "
+            "leaf queues only"
+        )
+
+
+def _queue_parent_loops(settings: Settings) -> Problems:
+    parents = {queue.name: queue.parent for queue in settings.queues}
+    for name, parent in parents.items():
+        seen, current = [name], parent
+        while current in parents and current not in seen:
+            seen.append(current)
+            current = parents[current]
+        if current == name:
+            yield f"gangway:queues: {name} is its own ancestor ({' -> '.join([*seen, name])})"
+
+
+def _queue_amounts(settings: Settings) -> Problems:
+    for queue in settings.queues:
+        yield from _queue_order(queue, settings)
+
+
+def _queue_order(queue: QueueSettings, settings: Settings) -> Problems:
+    key = f"gangway:queues[{queue.name}]"
+    if queue.guarantee and not queue.deserved:
+        yield f"{key}.guarantee is set without deserved; Volcano wants deserved beside it"
+    layers = (
+        ("guarantee", queue.guarantee, "deserved", queue.deserved),
+        ("deserved", queue.deserved, "capability", capacity.queue_capability(settings, queue)),
+    )
+    for low_name, low, high_name, high in layers:
+        if low and high:
+            for resource in quantities.exceeding(low, high):
+                yield (
+                    f"{key}.{low_name} {resource} is {low[resource]}, above {high_name} "
+                    f"{high[resource]}; guarantee <= deserved <= capability"
+                )
+    fleet = capacity.fleet_capability(settings)
+    for resource in quantities.exceeding(queue.capability or {}, fleet):
+        yield (
+            f"{key}.capability {resource} is {(queue.capability or {})[resource]}, more than the "
+            f"GPU fleet can reach ({fleet[resource]}); lower it or raise "
+            "gangway:gpuNodes.maxSizePerZone"
+        )
+
+
+def _capability_names_all(settings: Settings) -> Problems:
+    wanted = set(capacity.worker_requests(settings))
+    for queue in settings.queues:
+        if queue.name != settings.training_job.queue or not queue.capability:
+            continue
+        missing = sorted(wanted - set(queue.capability))
+        if missing:
+            yield (
+                f"gangway:queues[{queue.name}].capability lacks {', '.join(missing)}; capability "
+                "must name every resource the jobs request (a missing one counts as 0), or be "
+                "left out"
+            )
+
+
+def _gang_fits_queue(settings: Settings) -> Problems:
+    job, gang = settings.training_job, capacity.gang_requests(settings)
+    for queue in settings.queues:
+        if queue.name != job.queue:
+            continue
+        limit = capacity.queue_capability(settings, queue)
+        for resource in quantities.exceeding(gang, limit):
+            yield (
+                f"gangway:trainingJob asks {job.workers} workers x "
+                f"{capacity.worker_requests(settings)[resource]} {resource} = {gang[resource]}, "
+                f"above the capability of queue {queue.name} ({limit[resource]}); ask less or "
+                "raise the capability"
+            )
+
+
+def _gang_fits_fleet(settings: Settings) -> Problems:
+    job, gpus = settings.training_job, settings.gpu_nodes
+    node = capacity.smallest_gpu_instance(settings)
+    if node.gpus == 0:
+        return
+    per_node = capacity.workers_per_node(settings)
+    if per_node == 0:
+        wanted = capacity.worker_requests(settings)
+        yield (
+            f"gangway:trainingJob asks {wanted['cpu']} cpu, {wanted['memory']} memory and "
+            f"{job.gpus_per_worker} GPU per worker; {node.name} offers "
+            f"{node.allocatable_cpu_millicores - capacity.DAEMON_CPU_MILLICORES}m cpu, "
+            f"{node.allocatable_memory_mib - capacity.DAEMON_MEMORY_MIB}Mi memory and "
+            f"{capacity.gpus_per_node(settings)} GPU to pods; ask less or list larger types"
+        )
+        return
+    zones = 1 if job.single_zone else len(capacity.gpu_zone_ids(settings))
+    reach = zones * gpus.max_size_per_zone * per_node
+    if job.workers > reach:
+        where = "one zone" if job.single_zone else f"{zones} zones"
+        yield (
+            f"gangway:trainingJob.workers is {job.workers}; {where} x maxSizePerZone "
+            f"{gpus.max_size_per_zone} x {per_node} workers a node ({node.name}) = {reach}; "
+            "ask fewer workers or raise gangway:gpuNodes.maxSizePerZone"
+        )
+
+
+def _nodes_will_come(settings: Settings) -> Problems:
+    if settings.autoscaling.enabled:
+        return
+    job, gpus = settings.training_job, settings.gpu_nodes
+    per_node = capacity.workers_per_node(settings)
+    zones = 1 if job.single_zone else len(capacity.gpu_zone_ids(settings))
+    standing = zones * gpus.min_size_per_zone * per_node
+    if job.workers > standing:
+        yield (
+            f"gangway:autoscaling.enabled is false and gangway:gpuNodes.minSizePerZone is "
+            f"{gpus.min_size_per_zone}, room for {standing} of {job.workers} workers: nothing "
+            "would add nodes and the gang would wait for ever; raise minSizePerZone or enable "
+            "autoscaling"
+        )
+
+
+def _time_slicing(settings: Settings) -> Problems:
+    slicing, wanted = settings.device_plugin.time_slicing, settings.training_job.gpus_per_worker
+    if slicing and slicing.fail_requests_greater_than_one and wanted > 1:
+        yield (
+            f"gangway:devicePlugin.timeSlicing refuses requests above 1 and "
+            f"gangway:trainingJob.gpusPerWorker is {wanted}; ask 1 or drop timeSlicing"
+        )
+
+
+def _memory(settings: Settings) -> Problems:
+    job = settings.training_job
+    if quantities.amount(job.shared_memory) >= quantities.amount(job.memory_per_worker):
+        yield (
+            f"gangway:trainingJob.sharedMemory is {job.shared_memory} and counts towards "
+            f"memoryPerWorker {job.memory_per_worker}; it must be smaller"
+        )
+
+
+def _names(settings: Settings) -> Problems:
+    for key in settings.tags:
+        if key.lower().startswith("aws:"):
+            yield f"gangway:tags has {key!r}; AWS keeps the prefix aws: for itself, rename it"
+    for key in sorted(
+        {*settings.gpu_nodes.extra_labels}
+        & {gpu.GPU_PRESENT_LABEL, gpu.ACCELERATOR_LABEL, gpu.NODE_ROLE_LABEL}
+    ):
+        yield f"gangway:gpuNodes.extraLabels has {key!r}, which the stack sets; remove it"
+    for taint in settings.gpu_nodes.extra_taints:
+        if taint.key == gpu.GPU_TAINT.key:
+            yield f"gangway:gpuNodes.extraTaints has {taint.key!r}, which the stack sets; remove it"
+    if settings.training_job.namespace in ("default", "kube-system", "volcano-system"):
+        yield (
+            f"gangway:trainingJob.namespace is {settings.training_job.namespace!r}, where the "
+            "webhooks or the stack's own parts live; choose a namespace for training alone"
+        )
+
+
+def _user_code(settings: Settings) -> Problems:
+    training = settings.training
+    if training.command and training.script_directory:
+        yield (
+            "gangway:training sets both command and scriptDirectory; a command runs what is in "
+            "the image, scriptDirectory mounts files: set one"
+        )
+
+
+def _addons(settings: Settings) -> Problems:
+    unknown = sorted(set(settings.cluster.addon_versions) - set(ADDON_NAMES))
+    if unknown:
+        yield (
+            f"gangway:cluster.addonVersions has {', '.join(unknown)}; allowed: "
+            f"{', '.join(ADDON_NAMES)}"
+        )
+
+
+RULES: Final[tuple[Callable[[Settings], Problems], ...]] = (
+    _zones,
+    _gpu_zones,
+    _existing_vpc,
+    _sizes,
+    _gpu_instance_types,
+    _system_instance_types,
+    _gpu_ami,
+    _system_ami,
+    _spot_pools,
+    _queue_names,
+    _queue_parent_loops,
+    _queue_amounts,
+    _capability_names_all,
+    _gang_fits_queue,
+    _gang_fits_fleet,
+    _nodes_will_come,
+    _time_slicing,
+    _memory,
+    _names,
+    _user_code,
+    _addons,
+)
+
+
+def _reachability(settings: Settings) -> Problems:
+    cidrs = settings.cluster.public_access_cidrs
+    if not cidrs:
+        yield (
+            "gangway:cluster.publicAccessCidrs is empty: the API server answers inside the VPC "
+            "only, and `pulumi up` must run there (a runner or VPN in the VPC)"
+        )
+    for cidr in cidrs:
+        if any(ipaddress.IPv4Network(cidr).subnet_of(net) for net in DOCUMENTATION_NETWORKS):
+            yield (
+                f"gangway:cluster.publicAccessCidrs has {cidr}, a documentation range (RFC 5737); "
+                "put your own network there before `pulumi up`"
+            )
+
+
+def _administrators(settings: Settings) -> Problems:
+    if not settings.cluster.admin_role_arns:
+        yield (
+            "gangway:cluster.adminRoleArns is empty: only the identity that creates the cluster "
+            "can administer it; list the roles of your pipeline and administrators"
+        )
+    if not settings.cluster.preview_role_arns:
+        yield (
+            "gangway:cluster.previewRoleArns is empty: a pull request's `pulumi preview` cannot "
+            "read the cluster; list its read-only role"
+        )
+
+
+def _shared_gpu(settings: Settings) -> Problems:
+    slicing = settings.device_plugin.time_slicing
+    if slicing and not slicing.fail_requests_greater_than_one:
+        yield (
+            "gangway:devicePlugin.timeSlicing lets one worker ask for several slices, and two "
+            "slices may be the same card; set failRequestsGreaterThanOne: true"
+        )
+
+
+def _kept_data(settings: Settings) -> Problems:
+    if settings.cluster.protect and settings.results.force_destroy:
+        yield (
+            "gangway:results.forceDestroy is true while gangway:cluster.protect is true: "
+            "`destroy` would delete the results of a protected environment"
+        )
+
+
+WARNINGS: Final[tuple[Callable[[Settings], Problems], ...]] = (
+    _reachability,
+    _administrators,
+    _shared_gpu,
+    _kept_data,
+)
+
+
+def refusals(settings: Settings, today: datetime.date) -> list[str]:
+    """Every reason why this environment must not be brought up, empty when there is none."""
+    found = [sentence for rule in RULES for sentence in rule(settings)]
+    return [*found, *_version(settings, today)]
+
+
+def warnings(settings: Settings) -> list[str]:
+    """What is allowed and still worth a look before `pulumi up`."""
+    return [sentence for rule in WARNINGS for sentence in rule(settings)]
