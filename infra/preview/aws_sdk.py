@@ -2,8 +2,9 @@
 
 The answer is kept in aws_properties.json, so that a check neither imports the SDK nor parses it;
 `python -m infra.preview.aws_sdk` writes the file anew after an upgrade of pulumi-aws.
-A property is `"name": kind`, `"name!"` when the provider requires it; a kind is `str`, `int`,
-`bool`, `float`, `list KIND`, `map KIND`, an object of properties, or a list holding one object.
+A property is `"name": kind`, `"name!"` when the provider requires it. A kind is `str`, `int`,
+`bool`, `float`, `document` (JSON as text or as an object), `list KIND`, `map KIND`, an object of
+properties, or a list holding one object.
 """
 
 import json
@@ -66,6 +67,8 @@ def _properties(body: str, classes: dict[str, str], depth: int) -> dict[str, Any
 
 
 def _kind(annotation: str, classes: dict[str, str], depth: int) -> Any:
+    if "PolicyDocument" in annotation:
+        return "document"
     is_list, is_map = "Sequence" in annotation, "Mapping" in annotation
     name = re.search(r"'(?:_inputs\.)?(\w+Args)'", annotation)
     if name and name[1] in classes:

@@ -14,7 +14,7 @@ A tuple of targets is checked against each.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 PROVIDER: Final = ""
 """Target of a property that no API call takes as it is."""
@@ -33,6 +33,8 @@ class CreateCall:
     targets: Mapping[str, Target] = field(default_factory=dict)
     filled: frozenset[str] = frozenset()
     """Required members that the provider fills in when the program does not."""
+    documented: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Limits that stand in the call's documentation but not in its model, by property."""
 
 
 def _ec2(operation: str, *, under: str = "", filled: str = "", **targets: Target) -> CreateCall:
@@ -46,6 +48,7 @@ def _call(
     targets: Mapping[str, Target] | None = None,
     under: str = "",
     filled: str = "",
+    documented: Mapping[str, Mapping[str, object]] | None = None,
 ) -> CreateCall:
     return CreateCall(
         service=service,
@@ -53,14 +56,15 @@ def _call(
         under=under,
         targets=targets or {},
         filled=frozenset(filled.split()),
+        documented=documented or {},
     )
 
 
-def _named(member: str) -> dict[str, Target]:
+def _named(member: str) -> dict[str, Any]:
     return {"name": member, "namePrefix": PROVIDER}
 
 
-def _permission(operation: str, prefix: str = "") -> dict[str, Target]:
+def _permission(operation: str, prefix: str = "") -> dict[str, Any]:
     """Return where the classic rule block's properties go in an EC2 IpPermission."""
     permission = f"{operation}:IpPermissions[]"
     return {
@@ -75,8 +79,8 @@ def _permission(operation: str, prefix: str = "") -> dict[str, Target]:
     }
 
 
-def _rule_blocks() -> dict[str, Target]:
-    blocks: dict[str, Target] = {"revokeRulesOnDelete": PROVIDER}
+def _rule_blocks() -> dict[str, Any]:
+    blocks: dict[str, Any] = {"revokeRulesOnDelete": PROVIDER}
     for block, operation in (
         ("ingress", "AuthorizeSecurityGroupIngress"),
         ("egress", "AuthorizeSecurityGroupEgress"),
@@ -100,10 +104,17 @@ def _rule(operation: str) -> CreateCall:
     )
 
 
-def _modified(operation: str, *members: str) -> dict[str, Target]:
+def _modified(operation: str, *members: str) -> dict[str, Any]:
     """Return targets of boolean properties that an attribute call of EC2 takes one by one."""
     return {member[0].lower() + member[1:]: f"{operation}:{member}.Value" for member in members}
 
+
+# docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html;
+# 0 is Pulumi's word for "never expire", for which no call is made.
+_RETENTION_DAYS = (
+    *(0, 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827),
+    *(2192, 2557, 2922, 3288, 3653),
+)
 
 _INGRESS = "AuthorizeSecurityGroupIngress"
 
@@ -323,6 +334,8 @@ CREATE_CALLS: Final[Mapping[str, CreateCall]] = {
             "isEnabled": PROVIDER,
             "rotationPeriodInDays": "EnableKeyRotation:RotationPeriodInDays",
         },
+        # docs.aws.amazon.com/kms/latest/APIReference/API_ScheduleKeyDeletion.html
+        documented={"deletionWindowInDays": {"type": "integer", "min": 7, "max": 30}},
     ),
     "aws:kms/alias:Alias": _call(
         "kms", "CreateAlias", filled="AliasName", targets=_named("AliasName")
@@ -336,6 +349,7 @@ CREATE_CALLS: Final[Mapping[str, CreateCall]] = {
             "skipDestroy": PROVIDER,
             **_named("logGroupName"),
         },
+        documented={"retentionInDays": {"type": "integer", "values": _RETENTION_DAYS}},
     ),
     "aws:s3/bucket:Bucket": _call(
         "s3",
@@ -356,7 +370,6 @@ CREATE_CALLS: Final[Mapping[str, CreateCall]] = {
                     "grants",
                     "lifecycleRules",
                     "logging",
-                    "loggings",
                     "objectLockConfiguration",
                     "policy",
                     "replicationConfiguration",
