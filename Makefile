@@ -26,7 +26,7 @@ setup: $(INSTALLED) ## make .venv with the pinned packages
 
 .PHONY: preview
 preview: $(INSTALLED) ## show an environment with cost and verdicts, no account needed (ENV=dev)
-	@$(BIN)/gangway preview --env $(ENV)
+	@$(BIN)/gangway preview --env $(ENV) $(if $(FORMAT),--format $(FORMAT)) $(if $(OUT),--out $(OUT))
 
 .PHONY: test
 test: $(INSTALLED) ## the offline tests
