@@ -61,9 +61,9 @@ def main() -> None:
     """Run the command line; a failure a user can act on is one sentence and its exit code."""
     group = LazyCommands(name="gangway", help="Gang-scheduled GPU training on Amazon EKS.")
     try:
-        group.main(standalone_mode=False, prog_name="gangway")
-    except click.exceptions.Exit as end:
-        sys.exit(end.exit_code)
+        # Outside standalone mode click hands an exit code back as the result.
+        result = group.main(standalone_mode=False, prog_name="gangway")
+        sys.exit(result if isinstance(result, int) else 0)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

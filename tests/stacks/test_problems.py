@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from stacks import problems
+from stacks import gang_problems, problems
 from stacks.settings import Settings
 from tests.support.settings import raw, refused, settings
 
@@ -320,6 +320,10 @@ def test_warns(changes: dict[str, object], sentence: str) -> None:
 
 def test_complete_settings_raise_no_warning() -> None:
     assert problems.warnings(settings()) == []
+
+
+def test_the_gangs_rules_are_among_the_rules() -> None:
+    assert set(gang_problems.RULES) <= set(problems.RULES)
 
 
 def test_every_rule_has_a_refusing_case() -> None:
