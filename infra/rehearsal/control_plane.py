@@ -1,0 +1,321 @@
+"""A real Kubernetes control plane of one rehearsal: etcd, API server, controllers, scheduler, KWOK.
+
+kwokctl's binary runtime lays it out below the state folder. `up` leaves alone what runs already,
+so it also repairs: a component that was killed is started again.
+"""
+
+import base64
+import os
+import secrets
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from infra.errors import GangwayError, MissingToolError
+from infra.rehearsal import processes, stages
+from infra.rehearsal.kubernetes_api import ApiError, ApiUnreachableError, KubernetesApi
+from infra.rehearsal.ports import LOOPBACK, free_port, is_free
+from infra.rehearsal.processes import ProcessRecord
+from infra.rehearsal.state import StateFolder, write_atomically
+from infra.waiting import wait_until
+
+CLUSTER: Final = "rehearsal"
+COMPONENTS: Final = (
+    "etcd",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kwok-controller",
+)
+TOOLS: Final = (*COMPONENTS[:-1], "kwok", "kwokctl", "kubectl")
+
+_PORT_OPTIONS: Final = (
+    "etcdPeerPort",
+    "etcdPort",
+    "kubeApiserverPort",
+    "kubeControllerManagerPort",
+    "kubeSchedulerPort",
+    "kwokControllerPort",
+)
+_CREATE_SECONDS: Final = 60
+_READY_SECONDS: Final = 60
+
+AUDIT_POLICY: Final[dict[str, Any]] = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [
+        {
+            "level": "Request",
+            "verbs": ["create"],
+            "resources": [{"group": "", "resources": ["pods/binding"]}],
+        },
+        {
+            "level": "Metadata",
+            "verbs": ["create", "delete", "update", "patch"],
+            "resources": [
+                {"group": "", "resources": ["pods", "pods/status", "pods/eviction", "nodes"]},
+                {"group": "batch.volcano.sh", "resources": ["jobs"]},
+                {"group": "scheduling.volcano.sh", "resources": ["podgroups", "queues"]},
+            ],
+        },
+        {"level": "None"},
+    ],
+}
+"""Who was bound where and when: bindings with their target, and the lives of what is bound."""
+
+
+def up(state: StateFolder, tools: Mapping[str, Path]) -> None:
+    """Bring the control plane up, or what is missing of it, and write how to reach it.
+
+    Raises GangwayError in one sentence when a component cannot start.
+    """
+    require_tools(tools)
+    if _is_created(state):
+        _refuse_taken_ports(state)
+        _kwokctl(state, tools, "start", "cluster")
+    else:
+        _create(state, tools)
+    _publish(state)
+    api = KubernetesApi.of(state)
+    wait_until(
+        lambda: _is_ready(state, api),
+        what="the start of the control plane",
+        deadline_seconds=_READY_SECONDS,
+        every_seconds=0.1,
+    )
+
+
+def heal(state: StateFolder, tools: Mapping[str, Path]) -> list[str]:
+    """Start components that ended by themselves; returns their names."""
+    gone = [name for name, alive in status(state).items() if not alive]
+    if gone:
+        _kwokctl(state, tools, "start", "cluster")
+    return gone
+
+
+def down(state: StateFolder) -> None:
+    """End the control plane's processes and take its data away.
+
+    Raises GangwayError naming what stays.
+    """
+    folder = state.path / "kwok"
+    if not folder.exists():
+        return
+    processes.stop(processes.using(folder), grace_seconds=5)
+    shutil.rmtree(folder)
+    left = processes.using(folder)
+    if left:
+        names = ", ".join(f"{record.name} (pid {record.pid})" for record in left)
+        message = f"rehearsal {state.name}: still running after the stop: {names}"
+        raise GangwayError(message)
+
+
+def status(state: StateFolder) -> dict[str, bool]:
+    """Component -> whether its process runs; empty when there is no control plane."""
+    if not _is_created(state):
+        return {}
+    records = _records(state)
+    return {name: name in records and records[name].is_alive for name in COMPONENTS}
+
+
+def audit_log(state: StateFolder) -> Path:
+    """The audit log, one JSON event a line, stamps in microseconds."""
+    return _cluster_folder(state) / "logs" / "audit.log"
+
+
+def kubeconfig_path(state: StateFolder) -> Path:
+    """A kubeconfig for people and programs on this machine, with the rehearsal's token."""
+    return state.path / "kubeconfig"
+
+
+def require_tools(tools: Mapping[str, Path]) -> None:
+    """Refuse at once when a program of the control plane was not resolved."""
+    missing = [name for name in TOOLS if name not in tools]
+    if missing:
+        message = (
+            f"the control plane needs {', '.join(missing)}: run `gangway rehearse tools` to get "
+            "what is missing"
+        )
+        raise MissingToolError(message)
+
+
+def configuration(state: StateFolder, tools: Mapping[str, Path]) -> list[dict[str, Any]]:
+    """What kwokctl reads: options with free ports, extra arguments, the rehearsal's Stages."""
+    options = {
+        "runtime": "binary",
+        "bindAddress": LOOPBACK,
+        "cacheDir": str(state.folder("kwok") / "cache"),
+        "kubeAuditPolicy": str(state.path / "kwok" / "audit-policy.yaml"),
+        "etcdBinary": str(tools["etcd"]),
+        "kubeApiserverBinary": str(tools["kube-apiserver"]),
+        "kubeControllerManagerBinary": str(tools["kube-controller-manager"]),
+        "kubeSchedulerBinary": str(tools["kube-scheduler"]),
+        "kwokControllerBinary": str(tools["kwok"]),
+        "kubectlBinary": str(tools["kubectl"]),
+        "nodeLeaseDurationSeconds": 40,
+        "disableQPSLimits": True,
+    } | {option: free_port() for option in _PORT_OPTIONS}
+    api_server = {
+        "token-auth-file": str(state.path / "kwok" / "tokens.csv"),
+        # A laptop without a network has no address to advertise; nothing here uses one.
+        "advertise-address": "192.0.2.1",
+        "endpoint-reconciler-type": "none",
+    }
+    patches = [
+        {"name": "kube-apiserver", "extraArgs": _extra_arguments(api_server)},
+        # The data is thrown away with the rehearsal, so it need not survive a power cut.
+        {"name": "etcd", "extraArgs": _extra_arguments({"unsafe-no-fsync": "true"})},
+    ]
+    own = {
+        "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
+        "kind": "KwokctlConfiguration",
+        "options": options,
+        "componentsPatches": patches,
+    }
+    return [own, *stages.pod_stages(), *stages.node_stages()]
+
+
+def _extra_arguments(arguments: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [{"key": key, "value": value} for key, value in sorted(arguments.items())]
+
+
+def _create(state: StateFolder, tools: Mapping[str, Path]) -> None:
+    token = secrets.token_hex(24)
+    folder = state.folder("kwok")
+    write_atomically(folder / "tokens.csv", f'{token},gangway,gangway,"system:masters"\n')
+    write_atomically(folder / "audit-policy.yaml", yaml.safe_dump(AUDIT_POLICY))
+    documents = configuration(state, tools)
+    write_atomically(folder / "configuration.yaml", yaml.safe_dump_all(documents))
+    state.merge(
+        kubernetes={"token": token},
+        ports={option: documents[0]["options"][option] for option in _PORT_OPTIONS},
+    )
+    _kwokctl(
+        state,
+        tools,
+        "create",
+        "cluster",
+        "--config",
+        str(folder / "configuration.yaml"),
+        "--kubeconfig",
+        str(folder / "administrator.kubeconfig"),
+        "--wait",
+        "0s",
+    )
+
+
+def _kwokctl(state: StateFolder, tools: Mapping[str, Path], *words: str) -> None:
+    environment = {
+        "PATH": f"{tools['kubectl'].parent}{os.pathsep}{os.environ.get('PATH', '')}",
+        "HOME": str(state.folder("kwok")),
+        "KWOK_WORKDIR": str(state.folder("kwok")),
+    }
+    try:
+        run = subprocess.run(  # noqa: S603 - the program comes from the tool catalogue
+            [str(tools["kwokctl"]), "--name", CLUSTER, *words],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=_CREATE_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        message = f"kwokctl {' '.join(words[:2])} did not finish: {error}"
+        raise GangwayError(message) from error
+    if run.returncode != 0:
+        message = f"kwokctl {' '.join(words[:2])} failed: {_last_error(run.stderr + run.stdout)}"
+        raise GangwayError(message)
+
+
+def _last_error(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    telling = [line for line in lines if "ERROR" in line.upper() or "no space" in line]
+    return (telling or lines or ["it said nothing"])[-1]
+
+
+def _publish(state: StateFolder) -> None:
+    folder = _cluster_folder(state)
+    ca_pem = (folder / "pki" / "ca.crt").read_bytes()
+    token = state.section("kubernetes")["token"]
+    endpoint = f"https://{LOOPBACK}:{state.section('ports')['kubeApiserverPort']}"
+    ca_pem_base64 = base64.b64encode(ca_pem).decode()
+    kubeconfig = kubeconfig_path(state)
+    content = kubeconfig_content(endpoint, ca_pem_base64, {"token": token})
+    write_atomically(kubeconfig, yaml.safe_dump(content))
+    state.merge(
+        kubernetes={
+            "endpoint": endpoint,
+            "ca_pem_base64": ca_pem_base64,
+            "token": token,
+            "kubeconfig": str(kubeconfig),
+        }
+    )
+
+
+def kubeconfig_content(
+    endpoint: str, ca_pem_base64: str, user: Mapping[str, str]
+) -> dict[str, Any]:
+    """A kubeconfig with one cluster and one user."""
+    name = "rehearsal"
+    cluster = {"server": endpoint, "certificate-authority-data": ca_pem_base64}
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": name,
+        "clusters": [{"name": name, "cluster": cluster}],
+        "users": [{"name": name, "user": dict(user)}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+    }
+
+
+def _is_ready(state: StateFolder, api: KubernetesApi) -> bool:
+    dead = [name for name, alive in status(state).items() if not alive]
+    if dead:
+        log = _cluster_folder(state) / "logs" / f"{dead[0]}.log"
+        message = f"{dead[0]} ended at its start: {processes.last_lines(log)}"
+        raise GangwayError(message)
+    try:
+        return api.text("/readyz") == "ok" and api.find(_DEFAULT_ACCOUNT) is not None
+    except (ApiError, ApiUnreachableError):
+        return False
+
+
+_DEFAULT_ACCOUNT: Final = "/api/v1/namespaces/default/serviceaccounts/default"
+"""Made by the controller manager: it exists once that works."""
+
+
+def _refuse_taken_ports(state: StateFolder) -> None:
+    alive = status(state)
+    names = dict(zip(_PORT_OPTIONS[1:], COMPONENTS, strict=True))
+    for option, component in names.items():
+        port = state.section("ports").get(option)
+        if port and not alive[component] and not is_free(port):
+            message = (
+                f"port {port} of {component} is taken by another program: end that program, or run "
+                f"`gangway rehearse down {state.name}` and start again"
+            )
+            raise GangwayError(message)
+
+
+def _records(state: StateFolder) -> dict[str, ProcessRecord]:
+    found = {}
+    for name in COMPONENTS:
+        pid_file = _cluster_folder(state) / "pids" / f"{name}.pid"
+        if pid_file.exists() and (text := pid_file.read_text(encoding="utf-8").strip()).isdigit():
+            record = ProcessRecord.of(name, int(text))
+            if record is not None and processes.uses(record.pid, state.path / "kwok"):
+                found[name] = record
+    return found
+
+
+def _cluster_folder(state: StateFolder) -> Path:
+    return state.path / "kwok" / "clusters" / CLUSTER
+
+
+def _is_created(state: StateFolder) -> bool:
+    return (_cluster_folder(state) / "pki" / "ca.crt").exists() and bool(state.section("ports"))

@@ -1,0 +1,1 @@
+"""What a kubelet does, for the pods of a rehearsal that run as real local processes."""

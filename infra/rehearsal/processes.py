@@ -1,0 +1,155 @@
+"""Local processes of a rehearsal: start, recognise by pid and start time, end with their group."""
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from infra.errors import GangwayError
+from infra.waiting import DeadlineExceededError, wait_until
+
+_START_TIME_TOLERANCE = 0.05
+_KILL_SECONDS = 5.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProcessRecord:
+    """A process as the state folder remembers it.
+
+    The start time tells it from a stranger that got the same pid later.
+    """
+
+    name: str
+    pid: int
+    start_time: float
+
+    @classmethod
+    def of(cls, name: str, pid: int) -> "ProcessRecord | None":
+        """The record of a running process; None when it is gone."""
+        try:
+            return cls(name=name, pid=pid, start_time=psutil.Process(pid).create_time())
+        except psutil.Error:
+            return None
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "ProcessRecord":
+        """The record that `to_json` wrote."""
+        return cls(name=fields["name"], pid=fields["pid"], start_time=fields["start_time"])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain fields for `rehearsal.json`."""
+        return asdict(self)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether this very process still runs (a zombie does not)."""
+        try:
+            process = psutil.Process(self.pid)
+            same = abs(process.create_time() - self.start_time) <= _START_TIME_TOLERANCE
+            return same and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.Error:
+            return False
+
+
+def start(
+    name: str,
+    command: Sequence[str | Path],
+    *,
+    log: Path,
+    environment: Mapping[str, str] | None = None,
+    directory: Path | None = None,
+) -> "subprocess.Popen[bytes]":
+    """Start a program in its own session with its output in `log`.
+
+    Raises GangwayError when the program cannot be started.
+    """
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as output:
+            return subprocess.Popen(  # noqa: S603 - programs come from the tool catalogue
+                [str(word) for word in command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=dict(environment) if environment is not None else None,
+                cwd=directory,
+                start_new_session=True,
+            )
+    except OSError as error:
+        message = f"{name} does not start: {error.strerror or error} ({command[0]})"
+        raise GangwayError(message) from error
+
+
+def stop(records: Iterable[ProcessRecord], *, grace_seconds: float) -> None:
+    """End processes and their groups: SIGTERM, then SIGKILL for what outlives the grace.
+
+    Raises GangwayError naming what outlives even that.
+    """
+    alive = [record for record in records if record.is_alive]
+    for record in alive:
+        signal_group(record, signal.SIGTERM)
+    with contextlib.suppress(DeadlineExceededError):
+        wait_until(
+            _all_gone(alive), what="a stop", deadline_seconds=grace_seconds, every_seconds=0.05
+        )
+    stubborn = [record for record in alive if record.is_alive]
+    for record in stubborn:
+        signal_group(record, signal.SIGKILL)
+    if stubborn:
+        names = ", ".join(f"{record.name} (pid {record.pid})" for record in stubborn)
+        wait_until(
+            _all_gone(stubborn),
+            what=f"the end of {names}",
+            deadline_seconds=_KILL_SECONDS,
+            every_seconds=0.05,
+        )
+
+
+def signal_group(record: ProcessRecord, number: signal.Signals) -> None:
+    """Send a signal to the process, and to its whole group when it leads one."""
+    if not record.is_alive:
+        return
+    with contextlib.suppress(ProcessLookupError):
+        if os.getpgid(record.pid) == record.pid:
+            os.killpg(record.pid, number)
+        else:
+            os.kill(record.pid, number)
+
+
+def uses(pid: int, folder: Path) -> bool:
+    """Whether the process's command line names a path below `folder`."""
+    marker = f"{folder.resolve()}/"
+    try:
+        return any(marker in word for word in psutil.Process(pid).cmdline())
+    except psutil.Error:
+        return False
+
+
+def using(folder: Path) -> list[ProcessRecord]:
+    """Processes whose command line names a path below `folder`, but for this one."""
+    found = []
+    for process in psutil.process_iter(["name"]):
+        if process.pid != os.getpid() and uses(process.pid, folder):
+            record = ProcessRecord.of(process.info["name"], process.pid)
+            if record is not None and record.is_alive:
+                found.append(record)
+    return found
+
+
+def last_lines(log: Path, count: int = 3) -> str:
+    """The end of a log in one line, to explain why its program ended."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return "no log"
+    return " | ".join(line.strip() for line in lines[-count:] if line.strip()) or "an empty log"
+
+
+def _all_gone(records: Sequence[ProcessRecord]) -> Callable[[], bool]:
+    return lambda: not any(record.is_alive for record in records)
