@@ -1,0 +1,1 @@
+"""Scenarios played on a rehearsal's cluster: observed, judged, drawn."""
