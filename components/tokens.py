@@ -4,6 +4,7 @@ from typing import Final
 
 NETWORK: Final = "gangway:components:Network"
 EKS_CLUSTER: Final = "gangway:components:EksCluster"
+NODE_ROLE: Final = "gangway:components:NodeRole"
 NODE_GROUP: Final = "gangway:components:NodeGroup"
 CLUSTER_ADDONS: Final = "gangway:components:ClusterAddons"
 CLUSTER_AUTOSCALER: Final = "gangway:components:ClusterAutoscaler"
