@@ -59,7 +59,9 @@ def network() -> tuple[aws.ec2.Vpc, list[aws.ec2.Subnet], Part]:
 def control_plane(vpc: aws.ec2.Vpc, subnets: list[aws.ec2.Subnet], after: Part) -> eks.Cluster:
     part = Part("EksCluster", "cluster", ResourceOptions(depends_on=[after]))
     key = aws.kms.Key("cluster", enable_key_rotation=True, opts=part.inside())
-    aws.cloudwatch.LogGroup("cluster", name="/aws/eks/gangway-dev/cluster", opts=part.inside())
+    logs = aws.cloudwatch.LogGroup(
+        "cluster", name="/aws/eks/gangway-dev/cluster", opts=part.inside()
+    )
     cluster = eks.Cluster(
         "cluster",
         authentication_mode=eks.AuthenticationMode.API,
@@ -71,7 +73,7 @@ def control_plane(vpc: aws.ec2.Vpc, subnets: list[aws.ec2.Subnet], after: Part) 
         skip_default_node_group=True,
         version="1.35",
         vpc_id=vpc.id,
-        opts=part.inside(depends_on=[key]),
+        opts=part.inside(depends_on=[logs]),
     )
     part.register_outputs({})
     return cluster
@@ -113,7 +115,11 @@ def nodes(
     aws.autoscaling.Tag(
         name,
         autoscaling_group_name=group.resources[0].autoscaling_groups[0].name,
-        tag={"key": "k8s.io/cluster-autoscaler/enabled", "value": "true", "propagate_at_launch": 0},
+        tag={
+            "key": "k8s.io/cluster-autoscaler/enabled",
+            "value": "true",
+            "propagate_at_launch": False,
+        },
         opts=part.inside(),
     )
     part.register_outputs({})
