@@ -1,0 +1,33 @@
+"""What a pod may do at most: labels for namespaces, security contexts for pods of ours."""
+
+from typing import Any, Final, Literal
+
+PodSecurityLevel = Literal["baseline", "privileged", "restricted"]
+
+UNPRIVILEGED_USER: Final = 1000
+"""User and group of our pods. Images need no such user, only files that others may read."""
+
+
+def namespace_labels(level: PodSecurityLevel) -> dict[str, str]:
+    """Pod Security labels: what breaks `level` is refused, what breaks `restricted` is told."""
+    prefix = "pod-security.kubernetes.io"
+    return {
+        f"{prefix}/enforce": level,
+        f"{prefix}/warn": "restricted" if level != "privileged" else level,
+    }
+
+
+def pod_security_context() -> dict[str, Any]:
+    """A pod that the level `restricted` admits: no root, the runtime's seccomp profile."""
+    return {
+        "fsGroup": UNPRIVILEGED_USER,
+        "runAsGroup": UNPRIVILEGED_USER,
+        "runAsNonRoot": True,
+        "runAsUser": UNPRIVILEGED_USER,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
+def container_security_context() -> dict[str, Any]:
+    """A container without capabilities and without a way to gain any."""
+    return {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
