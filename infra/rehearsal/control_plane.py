@@ -50,17 +50,21 @@ AUDIT_POLICY: Final[dict[str, Any]] = {
     "omitStages": ["RequestReceived"],
     "rules": [
         {
+            # What was asked for: labels, nodes, phases, refusals. The scenarios judge by these.
             "level": "Request",
-            "verbs": ["create"],
-            "resources": [{"group": "", "resources": ["pods/binding"]}],
+            "verbs": ["create", "delete", "update", "patch"],
+            "resources": [
+                {"group": "", "resources": ["pods", "pods/binding", "pods/status"]},
+                {"group": "scheduling.volcano.sh", "resources": ["podgroups", "podgroups/status"]},
+            ],
         },
         {
             "level": "Metadata",
             "verbs": ["create", "delete", "update", "patch"],
             "resources": [
-                {"group": "", "resources": ["pods", "pods/status", "pods/eviction", "nodes"]},
+                {"group": "", "resources": ["pods/eviction", "nodes"]},
                 {"group": "batch.volcano.sh", "resources": ["jobs"]},
-                {"group": "scheduling.volcano.sh", "resources": ["podgroups", "queues"]},
+                {"group": "scheduling.volcano.sh", "resources": ["queues"]},
             ],
         },
         {"level": "None"},
@@ -106,7 +110,7 @@ def down(state: StateFolder) -> None:
     folder = state.path / "kwok"
     if not folder.exists():
         return
-    processes.stop(processes.using(folder), grace_seconds=5)
+    processes.stop(processes.using(folder), grace_seconds=1)
     shutil.rmtree(folder)
     left = processes.using(folder)
     if left:
