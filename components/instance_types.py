@@ -3,10 +3,14 @@
 from dataclasses import dataclass
 from typing import Final
 
+VM_MEMORY_OVERHEAD: Final = 0.075
+"""Share of an instance's memory that hypervisor and kernel keep, a little more than was ever
+seen (Karpenter's default VM_MEMORY_OVERHEAD_PERCENT): a plan must not count on too much."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class InstanceType:
-    """Size of one EC2 instance type.
+    """Size of one EC2 instance type; `gpu_memory_mib` is what the driver reports for each GPU.
 
     `network_interfaces` and `addresses_per_interface` give EKS's pod limit (amazon-eks-ami
     eni-max-pods.txt: interfaces x (addresses - 1) + 2).
@@ -44,10 +48,9 @@ class InstanceType:
     def allocatable_memory_mib(self) -> int:
         """Memory left to pods in MiB: capacity - (11 x max pods + 255) - 100 hard eviction.
 
-        The kernel keeps about 2.5 % of the instance's memory before the kubelet sees it.
         Source: amazon-eks-ami nodeadm, kubelet defaults (kube-reserved by pod count).
         """
-        capacity = int(self.memory_mib * 0.975)
+        capacity = int(self.memory_mib * (1 - VM_MEMORY_OVERHEAD))
         return capacity - (11 * self.max_pods + 255) - 100
 
 
@@ -80,7 +83,7 @@ def _a10g(size: str, vcpus: int, memory_gib: int, enis: int, addresses: int) -> 
         memory_mib=memory_gib * 1024,
         gpus=1,
         gpu_model=A10G,
-        gpu_memory_mib=24_576,
+        gpu_memory_mib=23_028,
         accelerator=A10G_LABEL,
         network_interfaces=enis,
         addresses_per_interface=addresses,
@@ -108,7 +111,7 @@ INSTANCE_TYPES: Final = {
         _t4("2xlarge", 8, 32, 1, 3, 10),
         _t4("4xlarge", 16, 64, 1, 3, 10),
         _t4("8xlarge", 32, 128, 1, 4, 15),
-        _t4("16xlarge", 64, 256, 1, 4, 50),
+        _t4("16xlarge", 64, 256, 1, 4, 15),
         _t4("12xlarge", 48, 192, 4, 8, 30),
         _a10g("xlarge", 4, 16, 4, 15),
         _a10g("2xlarge", 8, 32, 4, 15),

@@ -23,7 +23,7 @@ def test_a_plan_fits_the_smallest_type_listed() -> None:
 def test_the_fleet_reaches_every_zone_at_its_largest() -> None:
     assert capacity.fleet_capability(settings()) == {
         "cpu": "31360m",
-        "memory": "122400Mi",
+        "memory": "115848Mi",
         "nvidia.com/gpu": "8",
     }
 
@@ -54,7 +54,7 @@ def test_a_gang_asks_for_all_workers_at_once() -> None:
         ({"gpuNodes.instanceTypes": ["g4dn.12xlarge"]}, 4),
         ({"gpuNodes.instanceTypes": ["g4dn.12xlarge"], "trainingJob.gpusPerWorker": 3}, 1),
         ({"gpuNodes.instanceTypes": ["g4dn.12xlarge"], "trainingJob.cpuPerWorker": "20"}, 2),
-        ({"gpuNodes.instanceTypes": ["g4dn.12xlarge"], "trainingJob.memoryPerWorker": "60Gi"}, 3),
+        ({"gpuNodes.instanceTypes": ["g4dn.12xlarge"], "trainingJob.memoryPerWorker": "55Gi"}, 3),
     ],
     ids=["one-gpu", "larger-node", "four-gpus", "gpus-bind", "cpu-binds", "memory-binds"],
 )
