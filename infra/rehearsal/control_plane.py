@@ -41,6 +41,7 @@ _PORT_OPTIONS: Final = (
     "kubeSchedulerPort",
     "kwokControllerPort",
 )
+SERVICE_PROXY_PORT: Final = "serviceProxyPort"
 _CREATE_SECONDS: Final = 60
 _READY_SECONDS: Final = 60
 
@@ -169,6 +170,7 @@ def configuration(state: StateFolder, tools: Mapping[str, Path]) -> list[dict[st
         # A laptop without a network has no address to advertise; nothing here uses one.
         "advertise-address": "192.0.2.1",
         "endpoint-reconciler-type": "none",
+        "egress-selector-config-file": str(state.path / "kwok" / "egress.yaml"),
     }
     patches = [
         {"name": "kube-apiserver", "extraArgs": _extra_arguments(api_server)},
@@ -184,6 +186,21 @@ def configuration(state: StateFolder, tools: Mapping[str, Path]) -> list[dict[st
     return [own, *stages.pod_stages(), *stages.node_stages()]
 
 
+def egress_configuration(port: int) -> dict[str, Any]:
+    """Sends the API server's calls of in-cluster services through the rehearsal's service proxy.
+
+    So webhook configurations stay as their chart wrote them.
+    """
+    proxy = {"proxyProtocol": "HTTPConnect"} | {
+        "transport": {"tcp": {"url": f"http://{LOOPBACK}:{port}"}}
+    }
+    return {
+        "apiVersion": "apiserver.k8s.io/v1beta1",
+        "kind": "EgressSelectorConfiguration",
+        "egressSelections": [{"name": "cluster", "connection": proxy}],
+    }
+
+
 def _extra_arguments(arguments: Mapping[str, str]) -> list[dict[str, Any]]:
     return [{"key": key, "value": value} for key, value in sorted(arguments.items())]
 
@@ -193,11 +210,14 @@ def _create(state: StateFolder, tools: Mapping[str, Path]) -> None:
     folder = state.folder("kwok")
     write_atomically(folder / "tokens.csv", f'{token},gangway,gangway,"system:masters"\n')
     write_atomically(folder / "audit-policy.yaml", yaml.safe_dump(AUDIT_POLICY))
+    proxy_port = free_port()
+    write_atomically(folder / "egress.yaml", yaml.safe_dump(egress_configuration(proxy_port)))
     documents = configuration(state, tools)
     write_atomically(folder / "configuration.yaml", yaml.safe_dump_all(documents))
     state.merge(
         kubernetes={"token": token},
-        ports={option: documents[0]["options"][option] for option in _PORT_OPTIONS},
+        ports={option: documents[0]["options"][option] for option in _PORT_OPTIONS}
+        | {SERVICE_PROXY_PORT: proxy_port},
     )
     _kwokctl(
         state,

@@ -4,7 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
-from infra.rehearsal.scenarios.events import SECOND, Event, Micros
+from infra.rehearsal.scenarios.events import (
+    SECOND,
+    Bound,
+    Created,
+    Ended,
+    Event,
+    GangRefused,
+    Micros,
+    PodName,
+    Refused,
+)
 from infra.rehearsal.scenarios.holdings import (
     Gang,
     Holding,
@@ -19,10 +29,12 @@ from infra.rehearsal.scenarios.holdings import (
 class GangVerdict:
     """One gang: when it was whole, how far apart its workers were placed, how it ended.
 
+    `answered_at` is when the scheduler first placed or refused one of its workers,
     `complete_at` is the exact moment at which the last missing worker was bound, `spread` the
     time from the first of these bindings to the last; both None when it was never whole.
     """
 
+    answered_at: Micros | None
     complete_at: Micros | None
     ended_at: Micros | None
     first_bound_at: Micros | None
@@ -79,11 +91,12 @@ class Verdict:
 def judge(events: Iterable[Event], gangs: Sequence[Gang], *, gpus: int, until: Micros) -> Verdict:
     """Judge the events up to `until` on a cluster of `gpus` GPUs."""
     known = {gang.name: gang for gang in gangs}
-    held = tuple(h for h in holdings(e for e in events if e.at <= until) if h.gang in known)
+    seen = [event for event in events if event.at <= until]
+    held = tuple(holding for holding in holdings(seen) if holding.gang in known)
     pieces = spans(held, known, until)
     return Verdict(
         deadlocks=deadlocks(held, known, gpus=gpus, until=until),
-        gangs={name: _gang_verdict(gang, held, pieces) for name, gang in known.items()},
+        gangs={name: _gang_verdict(gang, seen, held, pieces) for name, gang in known.items()},
         holdings=held,
         interleaved=interleaved(held, known),
         spans=pieces,
@@ -120,7 +133,21 @@ def _gpus_at(moment: Micros, pieces: Iterable[Span], gangs: Mapping[str, Gang]) 
     return sum(gangs[p.holding.gang].gpus_per_worker for p in pieces if p.start <= moment < p.end)
 
 
-def _gang_verdict(gang: Gang, held: Sequence[Holding], pieces: Sequence[Span]) -> GangVerdict:
+def answers(events: Sequence[Event], gang: str) -> dict[PodName | str, Micros]:
+    """When the scheduler first placed or refused each worker of the gang, or the gang itself."""
+    workers = {e.pod for e in events if isinstance(e, Created) and e.gang == gang}
+    first: dict[PodName | str, Micros] = {}
+    for event in sorted(events, key=lambda event: event.at):
+        if isinstance(event, Bound | Refused | Ended) and event.pod in workers:
+            first.setdefault(event.pod, event.at)
+        if isinstance(event, GangRefused) and event.gang == gang:
+            first.setdefault(event.gang, event.at)
+    return first
+
+
+def _gang_verdict(
+    gang: Gang, events: Sequence[Event], held: Sequence[Holding], pieces: Sequence[Span]
+) -> GangVerdict:
     own = [holding for holding in held if holding.gang == gang.name]
     complete_at = next((h.start for h in own if present_workers(own, h.start) >= gang.size), None)
     ends = [holding.end for holding in own]
@@ -128,6 +155,7 @@ def _gang_verdict(gang: Gang, held: Sequence[Holding], pieces: Sequence[Span]) -
     known = {gang.name: gang}
     finished = {holding.worker for holding in own if holding.succeeded}
     return GangVerdict(
+        answered_at=min(answers(events, gang.name).values(), default=None),
         complete_at=complete_at,
         ended_at=max((e for e in ends if e is not None), default=None)
         if None not in ends
