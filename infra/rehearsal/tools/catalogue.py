@@ -106,6 +106,7 @@ def _volcano(name: str, why: str, megabytes: int) -> Tool:
         version=VOLCANO_IMAGE_TAG.removeprefix("v"),
         why=why,
         megabytes=megabytes,
+        on_path=PathRule(arguments=("--version",)),
         sources=(
             MirrorFile(
                 path=f"bin/volcano-{VOLCANO_IMAGE_TAG}-linux-amd64.tar.xz",

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import yaml
 
@@ -95,17 +96,23 @@ class HelmChart:
 
     def _from_index(self, workshop: Workshop) -> tuple[str, str | None]:
         index = f"{self.repository}/index.yaml"
-        try:
-            content = yaml.safe_load(workshop.web.text(index))
-        except (WebError, yaml.YAMLError) as error:
-            message = f"{index}: {error}" if isinstance(error, yaml.YAMLError) else str(error)
-            raise SourceError(message) from error
-        for row in content.get("entries", {}).get(self.chart, []):
+        for row in _index_rows(workshop, index, self.chart):
             if str(row.get("version")).removeprefix("v") == self.chart_version and row.get("urls"):
                 url = str(row["urls"][0])
                 return (url if "://" in url else f"{self.repository}/{url}"), row.get("digest")
         message = f"{index} lists no {self.chart} {self.chart_version}"
         raise SourceError(message)
+
+
+def _index_rows(workshop: Workshop, index: str, chart: str) -> list[dict[str, Any]]:
+    try:
+        content = yaml.safe_load(workshop.web.text(index))
+        return list(content["entries"].get(chart, []))
+    except WebError as error:
+        raise SourceError(str(error)) from error
+    except (yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
+        message = f"{index} is no index of a Helm repository"
+        raise SourceError(message) from error
 
 
 def _download(workshop: Workshop, url: str, target: Path, expected: str | None, step: Step) -> None:
