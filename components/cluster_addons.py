@@ -9,6 +9,7 @@ import pulumi
 import pulumi_aws as aws
 
 from components import gpu, tokens
+from components.node_group import SYSTEM_NODE_LABELS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,7 +46,7 @@ def addons_after_nodes(
     versions: Mapping[str, str], *, system_node_count: int, gpu_taints: Sequence[gpu.Taint]
 ) -> tuple[AddonSpec, ...]:
     """DNS and metrics on system nodes, the health agent on all; beside missing nodes they hang."""
-    selector = {gpu.NODE_ROLE_LABEL: gpu.SYSTEM_NODE_ROLE}
+    selector = dict(SYSTEM_NODE_LABELS)
     replicas = min(2, system_node_count)
     return (
         AddonSpec(
