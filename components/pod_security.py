@@ -9,12 +9,8 @@ UNPRIVILEGED_USER: Final = 1000
 
 
 def namespace_labels(level: PodSecurityLevel) -> dict[str, str]:
-    """Pod Security labels: what breaks `level` is refused, what breaks `restricted` is told."""
-    prefix = "pod-security.kubernetes.io"
-    return {
-        f"{prefix}/enforce": level,
-        f"{prefix}/warn": "restricted" if level != "privileged" else level,
-    }
+    """The label by which a namespace refuses pods that ask for more than `level`."""
+    return {"pod-security.kubernetes.io/enforce": level}
 
 
 def pod_security_context() -> dict[str, Any]:
