@@ -7,6 +7,7 @@ seconds whatever the framework's own collectives are waiting for. At the end the
 documents to rank 0 and leave only after it says that the job's document is safe.
 """
 
+import contextlib
 import json
 import socket
 import threading
@@ -62,10 +63,8 @@ class Link:
         with self._changed:
             self.closed = True
             self._changed.notify_all()
-        try:
+        with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
         self._connection.close()
 
     @property
@@ -74,16 +73,13 @@ class Link:
         return self.closed or time.monotonic() - self._last_heard > SILENCE_SECONDS
 
     def _read(self, on_message: Callable[["Link", Message], None]) -> None:
-        try:
-            with self._connection.makefile("rb") as lines:
-                for line in lines:
-                    self._last_heard = time.monotonic()
-                    message = json.loads(line)
-                    with self._changed:
-                        on_message(self, message)
-                        self._changed.notify_all()
-        except (OSError, ValueError):
-            pass
+        with contextlib.suppress(OSError, ValueError), self._connection.makefile("rb") as lines:
+            for line in lines:
+                self._last_heard = time.monotonic()
+                message = json.loads(line)
+                with self._changed:
+                    on_message(self, message)
+                    self._changed.notify_all()
         self.close()
 
     def _beat(self) -> None:
@@ -159,7 +155,7 @@ class Gang:
             threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
         agreed = agree()
         with self.changed:
-            while len(self.links) < self.world.size - 1:
+            while self._present() < self.world.size - 1:
                 left = deadline - time.monotonic()
                 if left <= 0 or stop.is_set():
                     missing = sorted(set(range(1, self.world.size)) - set(self.links))
@@ -170,6 +166,11 @@ class Gang:
             self.start = {**agreed, "hellos": self.hellos}
         for link in self.links.values():
             link.send({"start": self.start})
+
+    def _present(self) -> int:
+        """Count the followers that are here now; one that went before the start may come again."""
+        self.links = {rank: link for rank, link in self.links.items() if not link.lost}
+        return len(self.links)
 
     def _incomplete(self, missing: list[int]) -> str:
         ranks = ", ".join(str(rank) for rank in missing)
