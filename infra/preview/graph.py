@@ -117,3 +117,21 @@ def reduced(edges: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
         )
         for node, wanted in edges.items()
     }
+
+
+def component_waves(graph: Graph) -> tuple[tuple[str, ...], ...]:
+    """URNs of the outermost parts, providers left out, in the order in which they can be made."""
+    edges = graph.component_edges()
+    left = {
+        urn: edges.get(urn, frozenset())
+        for urn in sorted(map(graph.component_of, graph.resources))
+        if graph.resources[urn].package != "pulumi"
+    }
+    waves: list[tuple[str, ...]] = []
+    while left:
+        # Two components may need parts of each other: then both stand in one wave.
+        ready = [urn for urn, wanted in left.items() if not wanted & left.keys()] or list(left)
+        waves.append(tuple(ready))
+        for urn in ready:
+            del left[urn]
+    return tuple(waves)

@@ -18,12 +18,13 @@ def title(resource: RecordedResource) -> str:
 
 
 def short_type(token: str) -> str:
-    """`aws:eks/nodeGroup:NodeGroup` -> `aws.eks.NodeGroup`; Kubernetes kinds keep the kind only."""
-    package, middle, kind = token.split(":", 2) if token.count(":") > 1 else (token, "", token)
-    if package == "kubernetes":
+    """`aws:eks/nodeGroup:NodeGroup` -> `aws.eks.NodeGroup`; ours and Kubernetes' keep the kind."""
+    package, module, kind = token.split(":", 2)
+    if package in ("gangway", "kubernetes"):
         return kind
-    module = middle.split("/")[0]
-    return f"{package}.{module}.{kind}" if package == "aws" else f"{package}.{kind}"
+    if package == "pulumi":
+        return f"provider.{kind}"
+    return f"{package}.{module.split('/')[0]}.{kind}" if package == "aws" else f"{package}.{kind}"
 
 
 def strings(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
