@@ -1,0 +1,270 @@
+"""The gang: a Volcano Job whose pods start together or not at all, and what they need beside."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components import pod_security, tokens, training_environment, training_pod
+from components.training_environment import TrainingEnvironment
+from components.training_pod import WorkerArgs
+from components.volcano import SCHEDULER_NAME
+
+API_VERSION: Final = "batch.volcano.sh/v1alpha1"
+MASTER_TASK: Final = "master"
+WORKER_TASK: Final = "worker"
+PYTORCH_PORT: Final = 23456
+TENSORFLOW_PORT: Final = 2222
+
+HOPELESS_EXIT_CODE: Final = 78
+"""The trainer's answer to wrong configuration or identity: a restart would meet it again."""
+
+FEWEST_RETRIES: Final = 4
+"""Each spot interruption takes one; three are an ordinary night."""
+
+SHORTEST_PENDING_MINUTES: Final = 5
+MOST_SCRIPT_BYTES: Final = 1_000_000
+"""A ConfigMap holds 1 MiB (Kubernetes documentation, ConfigMaps)."""
+
+ENTRY_POINT: Final = "__main__.py"
+IMMUTABLE_ANNOTATION: Final = "gangway.dev/immutable-spec"
+MUTABLE_IN_JOB: Final = frozenset({"minAvailable", "priorityClassName"})
+MUTABLE_IN_TASK: Final = frozenset({"minAvailable", "replicas"})
+"""All that Volcano 1.15 lets an update change (its job webhook)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainingJobArgs:
+    """The gang. `scripts` (file name -> text) are mounted as the package that the pods run.
+
+    There is no time to live: Volcano would delete the finished job, and the next `up` would
+    create, that is train, it again.
+    """
+
+    environment: TrainingEnvironment
+    max_retry: int
+    name: str
+    namespace: str
+    pending_deadline_minutes: int
+    queue: pulumi.Input[str]
+    scripts: Mapping[str, str]
+    service_account: str
+    worker: WorkerArgs
+    workers: int
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that make no gang and scripts that cannot be mounted or run."""
+        least = {
+            "max_retry": FEWEST_RETRIES,
+            "pending_deadline_minutes": SHORTEST_PENDING_MINUTES,
+            "workers": 1,
+        }
+        for name, minimum in least.items():
+            if getattr(self, name) < minimum:
+                message = f"{name} is {getattr(self, name)}; allowed: {minimum} or more"
+                raise ValueError(message)
+        if self.worker.command:
+            return
+        if ENTRY_POINT not in self.scripts:
+            given = ", ".join(sorted(self.scripts)) or "nothing"
+            message = f"scripts has {given}; {ENTRY_POINT} must be there, or set a command"
+            raise ValueError(message)
+        _check_scripts(self.scripts)
+
+
+def _check_scripts(scripts: Mapping[str, str]) -> None:
+    for file_name in sorted(scripts):
+        if not re.fullmatch(r"[-._a-zA-Z0-9]+", file_name):
+            message = (
+                f"scripts has {file_name!r}; a ConfigMap takes plain file names of letters, "
+                "digits, - _ and ."
+            )
+            raise ValueError(message)
+    size = sum(len(text.encode()) for text in scripts.values())
+    if size > MOST_SCRIPT_BYTES:
+        message = (
+            f"scripts are {size} bytes; allowed: {MOST_SCRIPT_BYTES}, what a ConfigMap holds. Put "
+            "larger code into an image and set a command"
+        )
+        raise ValueError(message)
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
+
+
+def config_map_name(scripts: Mapping[str, str]) -> str | None:
+    """A name that changes with the files, so that changed files are a changed job."""
+    return f"trainer-{_digest(dict(scripts))}" if scripts else None
+
+
+def plugins(framework: str) -> dict[str, list[str]]:
+    """`svc` gives the pods names to meet by; the framework's plugin gives each its rank."""
+    if framework == "tensorflow":
+        flags = [f"--worker={WORKER_TASK}", f"--port={TENSORFLOW_PORT}"]
+    else:
+        flags = [f"--master={MASTER_TASK}", f"--worker={WORKER_TASK}", f"--port={PYTORCH_PORT}"]
+    return {framework: flags, "svc": []}
+
+
+def policies(pending_deadline_minutes: int) -> list[dict[str, Any]]:
+    """When the gang restarts or gives up; the first that matches counts.
+
+    The exit code stands before `PodFailed`, which every failed pod matches. A pod that stays
+    Pending (no node, no image) ends the job and frees the GPUs of its peers.
+    """
+    return [
+        {"action": "AbortJob", "exitCode": HOPELESS_EXIT_CODE},
+        {"action": "RestartJob", "event": "PodEvicted"},
+        {"action": "RestartJob", "event": "PodFailed"},
+        {"action": "AbortJob", "event": "PodPending", "timeout": f"{pending_deadline_minutes}m0s"},
+    ]
+
+
+def replicas(framework: str, workers: int) -> dict[str, int]:
+    """Task name -> pods. PyTorch's rank 0 is a task of its own, as Volcano's plugin wants it."""
+    if framework == "tensorflow":
+        return {WORKER_TASK: workers}
+    return {MASTER_TASK: 1} | ({WORKER_TASK: workers - 1} if workers > 1 else {})
+
+
+def job_spec(args: TrainingJobArgs) -> dict[str, Any]:
+    """The Job's `spec`: all pods or none, since `minAvailable` is the sum of all replicas."""
+    template = training_pod.pod_template(
+        args.worker,
+        config_map=config_map_name(args.scripts),
+        environment=training_environment.variables(
+            args.environment,
+            container=training_pod.CONTAINER,
+            gpus=args.worker.gpus,
+            max_retry=args.max_retry,
+        ),
+        job_name=args.name,
+        service_account=args.service_account,
+    )
+    counts = replicas(args.environment.framework, args.workers)
+    return {
+        "maxRetry": args.max_retry,
+        "minAvailable": sum(counts.values()),
+        "plugins": plugins(args.environment.framework),
+        "policies": policies(args.pending_deadline_minutes),
+        "queue": args.queue,
+        "schedulerName": SCHEDULER_NAME,
+        # Each task's own minimum too: Volcano would set it once and refuse to shrink below it.
+        "tasks": [
+            {"minAvailable": count, "name": task, "replicas": count, "template": template}
+            for task, count in counts.items()
+        ],
+    }
+
+
+def immutable_digest(spec: Mapping[str, Any]) -> str:
+    """Changes exactly when the change is one that Volcano refuses to make in place."""
+    kept = {key: value for key, value in spec.items() if key not in MUTABLE_IN_JOB}
+    tasks = [
+        {key: value for key, value in task.items() if key not in MUTABLE_IN_TASK}
+        for task in spec["tasks"]
+    ]
+    return _digest(kept | {"tasks": tasks})
+
+
+class TrainingJob(pulumi.ComponentResource):
+    """Namespace, service account that may read its node, the trainer's files, and the Job.
+
+    A run is what the Job's spec says: any change but the number of workers is another run, the
+    old job deleted before the new one is created under the same name. Let it depend on the
+    readiness of Volcano and on the pod identity association, which a pod gets when it is created.
+    """
+
+    job_name: pulumi.Output[str]
+    namespace: pulumi.Output[str]
+
+    def __init__(
+        self, name: str, args: TrainingJobArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__(tokens.TRAINING_JOB, name, None, opts)
+        namespace = k8s.core.v1.Namespace(
+            name,
+            metadata={
+                "labels": pod_security.namespace_labels("restricted"),
+                "name": args.namespace,
+            },
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        self.namespace = namespace.metadata["name"]
+        needed = [*self._account(name, args), *self._scripts(name, args)]
+        spec = job_spec(args)
+        job = k8s.apiextensions.CustomResource(
+            name,
+            api_version=API_VERSION,
+            kind="Job",
+            metadata={
+                "annotations": {
+                    IMMUTABLE_ANNOTATION: pulumi.Output.from_input(spec).apply(immutable_digest)
+                },
+                "name": args.name,
+                "namespace": self.namespace,
+            },
+            spec=spec,
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                # Under a fixed name the new job must not exist when the old one is deleted.
+                delete_before_replace=True,
+                depends_on=needed,
+                replace_on_changes=["metadata.annotations"],
+            ),
+        )
+        self.job_name = job.metadata["name"]
+        self.register_outputs({"job_name": self.job_name, "namespace": self.namespace})
+
+    def _account(self, name: str, args: TrainingJobArgs) -> list[pulumi.Resource]:
+        """The pods' service account, with the one permission to read nodes for the report."""
+        child = pulumi.ResourceOptions(parent=self)
+        account = k8s.core.v1.ServiceAccount(
+            name,
+            automount_service_account_token=False,
+            metadata={"name": args.service_account, "namespace": self.namespace},
+            opts=child,
+        )
+        role = k8s.rbac.v1.ClusterRole(
+            name,
+            metadata={"name": f"{args.namespace}-{args.service_account}-read-nodes"},
+            rules=[{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}],
+            opts=child,
+        )
+        binding = k8s.rbac.v1.ClusterRoleBinding(
+            name,
+            metadata={"name": f"{args.namespace}-{args.service_account}-read-nodes"},
+            role_ref={
+                "apiGroup": "rbac.authorization.k8s.io",
+                "kind": "ClusterRole",
+                "name": role.metadata["name"],
+            },
+            subjects=[
+                {
+                    "kind": "ServiceAccount",
+                    "name": args.service_account,
+                    "namespace": self.namespace,
+                }
+            ],
+            opts=child,
+        )
+        return [account, binding]
+
+    def _scripts(self, name: str, args: TrainingJobArgs) -> list[pulumi.Resource]:
+        if not args.scripts:
+            return []
+        return [
+            k8s.core.v1.ConfigMap(
+                f"{name}-trainer",
+                data=dict(args.scripts),
+                immutable=True,
+                metadata={"name": config_map_name(args.scripts), "namespace": self.namespace},
+                opts=pulumi.ResourceOptions(parent=self),
+            )
+        ]
