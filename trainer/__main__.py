@@ -13,6 +13,7 @@ from pathlib import Path
 
 from trainer.environment import read_environment
 from trainer.exits import ExitCode, TrainerError
+from trainer.logs import set_up_logging
 from trainer.supervisor import Supervisor
 
 LOG = logging.getLogger("trainer")
@@ -58,10 +59,5 @@ def run(arguments: list[str], variables: Mapping[str, str]) -> ExitCode:
 
 
 if __name__ == "__main__":
-    logging.Formatter.converter = __import__("time").gmtime
-    logging.basicConfig(
-        level=logging.INFO,
-        format="%(asctime)s.%(msecs)03dZ %(name)s %(message)s",
-        datefmt="%Y-%m-%dT%H:%M:%S",
-    )
+    set_up_logging()
     sys.exit(run(sys.argv[1:], os.environ))

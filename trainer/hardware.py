@@ -81,10 +81,11 @@ def read_cgroup(root: Path = CGROUP_ROOT) -> Facts:
 
 def _cgroup_v2(root: Path) -> Facts:
     quota, _, period = (_text(root / "cpu.max") or "max").partition(" ")
+    limit = _number(root / "memory.max")
     return _known(
         version=2,
-        memory_limit_bytes=_number(root / "memory.max"),
-        memory_peak_bytes=_number(root / "memory.peak"),
+        memory_limit_bytes=limit,
+        memory_peak_bytes=_peak(limit, root / "memory.peak"),
         cpu_cores=_cores(quota, period),
     )
 
@@ -92,15 +93,21 @@ def _cgroup_v2(root: Path) -> Facts:
 def _cgroup_v1(root: Path) -> Facts:
     memory = root / "memory"
     limit = _number(memory / "memory.limit_in_bytes")
+    limit = limit if limit is not None and limit < UNLIMITED_V1 else None
     return _known(
         version=1,
-        memory_limit_bytes=limit if limit is not None and limit < UNLIMITED_V1 else None,
-        memory_peak_bytes=_number(memory / "memory.max_usage_in_bytes"),
+        memory_limit_bytes=limit,
+        memory_peak_bytes=_peak(limit, memory / "memory.max_usage_in_bytes"),
         cpu_cores=_cores(
             _text(root / "cpu" / "cpu.cfs_quota_us") or "-1",
             _text(root / "cpu" / "cpu.cfs_period_us") or "",
         ),
     )
+
+
+def _peak(limit: int | None, path: Path) -> int | None:
+    """Without a limit the group is not the pod's own, so its peak says nothing about the pod."""
+    return _number(path) if limit is not None else None
 
 
 def _cores(quota: str, period: str) -> float | None:

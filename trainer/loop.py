@@ -1,6 +1,7 @@
 """The default training, the same for every framework: steps, checkpoints, resume, result."""
 
 import io
+import logging
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -9,6 +10,8 @@ from typing import Any, Final, Protocol
 from trainer import data
 from trainer.context import Context
 from trainer.exits import ConfigurationError, PeerLostError, PreemptedError, TrainerError
+
+LOG = logging.getLogger("trainer.loop")
 
 LEARNING_RATE: Final = 3e-3
 CURVE_POINTS: Final = 100
@@ -117,6 +120,7 @@ class Run:
             self.curve = add_point(self.curve, self.step, loss)
             context.progress(self.step, loss, samples)
             if stop or self.step % context.checkpoint_interval_steps == 0:
+                LOG.info("step %d, epoch %d, loss %.6f", self.step, self.position.epoch, loss)
                 self._save()
             if stop:
                 message = f"asked to end; stopped after step {self.step}"

@@ -25,8 +25,8 @@ class TensorflowModel:
     """Three layers and Adam, replicated over the gang's workers and their GPUs."""
 
     def __init__(self, context: Context, parameters: Mapping[str, Any]) -> None:
-        tf.random.set_seed(context.seed)
-        gpus = tf.config.list_logical_devices("GPU")
+        # Physical devices: asking for logical ones would start TensorFlow before the strategy.
+        gpus = tf.config.list_physical_devices("GPU")
         self.on_gpu = bool(gpus)
         self.workers = context.world_size
         if self.workers > 1:

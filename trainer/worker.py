@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from trainer.context import Context, make_context
 from trainer.exits import ConfigurationError, ExitCode, TrainerError
+from trainer.logs import set_up_logging
 
 LOG = logging.getLogger("trainer.worker")
 
@@ -67,7 +68,7 @@ def _end_with_supervisor(supervisor: int) -> None:
 
 def main(arguments: list[str]) -> int:
     """Train; tell the supervisor the result or the failure, and exit with its code."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
+    set_up_logging()
     threading.Thread(target=_end_with_supervisor, args=(os.getppid(),), daemon=True).start()
     context = make_context()
     try:
