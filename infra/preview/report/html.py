@@ -105,7 +105,7 @@ def _cost_row(line: CostLine) -> str:
     prices = " to ".join(f"{figure.usd:g}" for figure in line.figures)
     unit = f" / {line.figures[0].per}" if line.figures else "unknown"
     sources = "; ".join(
-        f"{_link(figure.source, figure.url)} {figure.date} {figure.mark}"
+        f"{_link(figure.source, figure.url)} <span class='date'>{figure.date} {figure.mark}</span>"
         for figure in dict.fromkeys(line.figures)
     )
     return (
