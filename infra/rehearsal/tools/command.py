@@ -47,7 +47,7 @@ def plan_table(plans: Sequence[ToolPlan]) -> Table:
             row.tool.name,
             row.version or row.tool.version,
             "[red]nowhere" if row.missing else row.origin,
-            escape("; ".join(row.tried) if row.missing else row.place),
+            escape(row.place),
             "" if row.path or row.missing else _duration(row.seconds),
         )
     return table

@@ -67,7 +67,7 @@ def ask(
         raise SourceError(message) from error
     if done.returncode != 0:
         lines = (done.stderr or done.stdout).strip().splitlines() or ["no output"]
-        message = f"{name} failed: {lines[-1].strip()}"
+        message = f"{name} failed: {lines[-1].strip().removeprefix(f'{name}: ')}"
         raise SourceError(message)
     return done.stdout
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from infra.rehearsal.tools.go_toolchain import ask
-from infra.rehearsal.tools.model import SourceError, Tool, numbers
+from infra.rehearsal.tools.model import PathRule, SourceError, Tool, numbers
 
 Which = Callable[[str], str | None]
 
@@ -15,12 +15,8 @@ _ASK_SECONDS: Final = 5.0
 _VERSION: Final = re.compile(r"v?(\d+\.\d+\.\d+)")
 
 
-def find_on_path(tool: Tool, which: Which = shutil.which) -> Path:
+def find_on_path(tool: Tool, rule: PathRule, which: Which = shutil.which) -> Path:
     """Return the program on PATH if its version fits, or raise SourceError saying why not."""
-    rule = tool.on_path
-    if rule is None:
-        message = "not taken from PATH (it cannot tell its version)"
-        raise SourceError(message)
     found = which(tool.name)
     if found is None:
         message = "not on PATH"

@@ -9,7 +9,7 @@ from typing import Final
 from infra.errors import MissingToolError, UsageError
 from infra.rehearsal.tools.cache import ToolCache
 from infra.rehearsal.tools.go_toolchain import GO_NEEDED
-from infra.rehearsal.tools.model import Source, SourceError, Tool, Workshop
+from infra.rehearsal.tools.model import PathRule, Source, SourceError, Tool, Workshop
 from infra.rehearsal.tools.on_path import Which, check_need, find_on_path
 
 _PROBES_AT_ONCE: Final = 8
@@ -86,12 +86,11 @@ def _plan_one(tool: Tool, cache: ToolCache, workshop: Workshop, which: Which) ->
         return _from_cache(tool, cache, which)
     except SourceError as error:
         tried.append(f"cache: {error}")
-    try:
-        path = find_on_path(tool, which)
-    except SourceError as error:
-        tried.append(f"PATH: {error}")
-    else:
-        return ToolPlan(tool=tool, origin="PATH", place=str(path), version=tool.version, path=path)
+    if tool.on_path:
+        try:
+            return _from_path(tool, tool.on_path, which)
+        except SourceError as error:
+            tried.append(f"PATH: {error}")
     return _from_sources(tool, workshop, which, tried)
 
 
@@ -104,6 +103,11 @@ def _from_cache(tool: Tool, cache: ToolCache, which: Which) -> ToolPlan:
     return ToolPlan(
         tool=tool, origin="cache", place=found.origin, version=found.version, path=found.path
     )
+
+
+def _from_path(tool: Tool, rule: PathRule, which: Which) -> ToolPlan:
+    path = find_on_path(tool, rule, which)
+    return ToolPlan(tool=tool, origin="PATH", place=str(path), version=tool.version, path=path)
 
 
 def _from_sources(tool: Tool, workshop: Workshop, which: Which, tried: list[str]) -> ToolPlan:

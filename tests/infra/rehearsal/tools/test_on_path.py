@@ -11,19 +11,19 @@ RULE = PathRule(arguments=("--version",))
 
 def test_a_fitting_program_is_taken(tmp_path: Path) -> None:
     path = program(tmp_path, "thing", "thing version v1.2.9")
-    assert find_on_path(tool_of(on_path=RULE), lambda _: str(path)) == path
+    assert find_on_path(tool_of(), RULE, lambda _: str(path)) == path
 
 
 def test_rejects_an_old_version(tmp_path: Path) -> None:
     path = program(tmp_path, "thing", "thing version v1.1.9")
     with pytest.raises(SourceError, match=r"/thing is version 1\.1\.9, which does not fit 1\.2\.3"):
-        find_on_path(tool_of(on_path=RULE), lambda _: str(path))
+        find_on_path(tool_of(), RULE, lambda _: str(path))
 
 
 def test_rejects_a_program_that_tells_no_version(tmp_path: Path) -> None:
     path = program(tmp_path, "thing", "devel")
     with pytest.raises(SourceError, match="/thing does not tell its version"):
-        find_on_path(tool_of(on_path=RULE), lambda _: str(path))
+        find_on_path(tool_of(), RULE, lambda _: str(path))
 
 
 def test_rejects_a_program_that_fails(tmp_path: Path) -> None:
@@ -31,18 +31,12 @@ def test_rejects_a_program_that_fails(tmp_path: Path) -> None:
     path.write_text("#!/bin/sh\necho broken >&2; exit 3\n", encoding="utf-8")
     path.chmod(0o755)
     with pytest.raises(SourceError, match="thing failed: broken"):
-        find_on_path(tool_of(on_path=RULE), lambda _: str(path))
+        find_on_path(tool_of(), RULE, lambda _: str(path))
 
 
 def test_rejects_a_program_that_is_not_there() -> None:
     with pytest.raises(SourceError, match="not on PATH"):
-        find_on_path(tool_of(on_path=RULE), nowhere)
-
-
-def test_rejects_a_tool_that_cannot_tell_its_version(tmp_path: Path) -> None:
-    path = program(tmp_path, "thing", "v1.2.3")
-    with pytest.raises(SourceError, match="not taken from PATH"):
-        find_on_path(tool_of(), lambda _: str(path))
+        find_on_path(tool_of(), RULE, nowhere)
 
 
 def test_a_met_need_passes(tmp_path: Path) -> None:

@@ -103,11 +103,10 @@ def test_rejects_every_missing_tool_in_one_message(tmp_path: Path) -> None:
     with pytest.raises(MissingToolError) as caught:
         refuse_missing(plans)
     said = str(caught.value).splitlines()
-    reasons = "cache: not there; PATH: not taken from PATH (it cannot tell its version)"
     assert said[:3] == [
         "2 tools of the rehearsal cannot be had:",
-        f"  one 1.2.3: {reasons}; mirror: no mirror",
-        f"  three 1.2.3: {reasons}; release: host is down",
+        "  one 1.2.3: cache: not there; mirror: no mirror",
+        "  three 1.2.3: cache: not there; release: host is down",
     ]
     assert "Set GANGWAY_MIRROR" in said[3]
     assert caught.value.exit_code == 3
