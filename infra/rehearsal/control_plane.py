@@ -5,10 +5,12 @@ so it also repairs: a component that was killed is started again.
 """
 
 import base64
+import hashlib
 import os
 import secrets
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -41,7 +43,9 @@ _PORT_OPTIONS: Final = (
     "kubeSchedulerPort",
     "kwokControllerPort",
 )
-SERVICE_PROXY_PORT: Final = "serviceProxyPort"
+_LONGEST_SOCKET_PATH: Final = 100
+"""Linux refuses socket paths of 108 bytes and more."""
+
 _CREATE_SECONDS: Final = 60
 _READY_SECONDS: Final = 60
 
@@ -108,6 +112,7 @@ def down(state: StateFolder) -> None:
 
     Raises GangwayError naming what stays.
     """
+    service_proxy_socket(state).unlink(missing_ok=True)
     folder = state.path / "kwok"
     if not folder.exists():
         return
@@ -186,19 +191,28 @@ def configuration(state: StateFolder, tools: Mapping[str, Path]) -> list[dict[st
     return [own, *stages.pod_stages(), *stages.node_stages()]
 
 
-def egress_configuration(port: int) -> dict[str, Any]:
+def egress_configuration(socket: Path) -> dict[str, Any]:
     """Sends the API server's calls of in-cluster services through the rehearsal's service proxy.
 
-    So webhook configurations stay as their chart wrote them.
+    So webhook configurations stay as their chart wrote them. A socket, because the API server
+    ends with a nil pointer for a plain TCP proxy (apiserver 0.35, egressselector getTLSConfig).
     """
-    proxy = {"proxyProtocol": "HTTPConnect"} | {
-        "transport": {"tcp": {"url": f"http://{LOOPBACK}:{port}"}}
-    }
+    transport = {"uds": {"udsName": str(socket)}}
+    connection = {"proxyProtocol": "HTTPConnect", "transport": transport}
     return {
         "apiVersion": "apiserver.k8s.io/v1beta1",
         "kind": "EgressSelectorConfiguration",
-        "egressSelections": [{"name": "cluster", "connection": proxy}],
+        "egressSelections": [{"name": "cluster", "connection": connection}],
     }
+
+
+def service_proxy_socket(state: StateFolder) -> Path:
+    """Where the service proxy listens; a short path, as sockets want, when the folder's is long."""
+    socket = state.path / "service-proxy.sock"
+    if len(str(socket)) < _LONGEST_SOCKET_PATH:
+        return socket
+    digest = hashlib.sha256(str(state.path).encode()).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"gangway-{digest}.sock"
 
 
 def _extra_arguments(arguments: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -210,14 +224,13 @@ def _create(state: StateFolder, tools: Mapping[str, Path]) -> None:
     folder = state.folder("kwok")
     write_atomically(folder / "tokens.csv", f'{token},gangway,gangway,"system:masters"\n')
     write_atomically(folder / "audit-policy.yaml", yaml.safe_dump(AUDIT_POLICY))
-    proxy_port = free_port()
-    write_atomically(folder / "egress.yaml", yaml.safe_dump(egress_configuration(proxy_port)))
+    egress = egress_configuration(service_proxy_socket(state))
+    write_atomically(folder / "egress.yaml", yaml.safe_dump(egress))
     documents = configuration(state, tools)
     write_atomically(folder / "configuration.yaml", yaml.safe_dump_all(documents))
     state.merge(
         kubernetes={"token": token},
-        ports={option: documents[0]["options"][option] for option in _PORT_OPTIONS}
-        | {SERVICE_PROXY_PORT: proxy_port},
+        ports={option: documents[0]["options"][option] for option in _PORT_OPTIONS},
     )
     _kwokctl(
         state,

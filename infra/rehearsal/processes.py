@@ -52,7 +52,7 @@ class ProcessRecord:
         try:
             process = psutil.Process(self.pid)
             same = abs(process.create_time() - self.start_time) <= _START_TIME_TOLERANCE
-            return same and process.status() != psutil.STATUS_ZOMBIE
+            return bool(same and process.status() != psutil.STATUS_ZOMBIE)
         except psutil.Error:
             return False
 
