@@ -128,7 +128,6 @@ def _flags(args: ClusterAutoscalerArgs) -> dict[str, Any]:
         # Balancing would spread one gang's nodes over zones, and a gang starts in one zone only.
         "balance-similar-node-groups": False,
         "expander": "least-waste",
-        "logtostderr": True,
         # The 10 minutes by default would keep every node of a short job paid for as long.
         "scale-down-delay-after-add": unneeded,
         "scale-down-unneeded-time": unneeded,
@@ -136,8 +135,6 @@ def _flags(args: ClusterAutoscalerArgs) -> dict[str, Any]:
         # A finished trainer has an emptyDir; by default that alone keeps its node for ever.
         "skip-nodes-with-local-storage": False,
         "skip-nodes-with-system-pods": False,
-        "stderrthreshold": "info",
-        "v": 4,
     }
 
 
