@@ -1,0 +1,1 @@
+"""The emulated AWS: a Pulumi provider, a moto server and what moto does not model."""

@@ -1,0 +1,63 @@
+"""The emulated account as a resource type sees it: clients to moto, the store, the clock."""
+
+import functools
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import boto3
+from botocore.config import Config
+
+from infra.rehearsal.aws import server
+from infra.rehearsal.aws.clock import Clock
+from infra.rehearsal.aws.kubernetes_api import KubernetesApi, control_plane
+from infra.rehearsal.aws.store import Store
+
+ACCOUNT_ID: Final = "123456789012"
+"""moto's account."""
+PARTITION: Final = "aws"
+
+
+@dataclass(kw_only=True)
+class Account:
+    """Everything a resource type needs to act on the emulated account of one rehearsal."""
+
+    state_dir: Path
+    region: str
+    clock: Clock = field(default_factory=Clock)
+    _clients: dict[str, Any] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @functools.cached_property
+    def store(self) -> Store:
+        """What moto does not model."""
+        return Store(self.state_dir / "aws" / "store.sqlite")
+
+    def client(self, service: str) -> Any:
+        """Return the client of a service, pointed at moto."""
+        with self._lock:
+            if service not in self._clients:
+                self._clients[service] = boto3.client(
+                    service,
+                    endpoint_url=server.running(self.state_dir).endpoint,
+                    region_name=self.region,
+                    aws_access_key_id="rehearsal",
+                    aws_secret_access_key="rehearsal",  # noqa: S106 - moto takes any
+                    config=Config(
+                        retries={"total_max_attempts": 1},
+                        max_pool_connections=50,
+                        s3={"addressing_style": "path"},
+                    ),
+                )
+            return self._clients[service]
+
+    @property
+    def kubernetes(self) -> KubernetesApi | None:
+        """The local control plane that stands for the cluster's, if one runs."""
+        return control_plane(self.state_dir)
+
+    def arn(self, service: str, path: str, *, is_global: bool = False) -> str:
+        """Return an ARN of this account."""
+        region = "" if is_global else self.region
+        return f"arn:{PARTITION}:{service}:{region}:{ACCOUNT_ID}:{path}"

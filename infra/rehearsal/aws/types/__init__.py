@@ -1,0 +1,1 @@
+"""The aws types that the rehearsal knows, a module for each service."""
