@@ -108,29 +108,21 @@ def heal(state: StateFolder, tools: Mapping[str, Path]) -> list[str]:
 
 
 def down(state: StateFolder) -> None:
-    """End the control plane's processes and take its data away.
-
-    Raises GangwayError naming what stays.
-    """
+    """End the control plane's processes and take its data away."""
     service_proxy_socket(state).unlink(missing_ok=True)
     folder = state.path / "kwok"
     if not folder.exists():
         return
-    processes.stop(processes.using(folder), grace_seconds=1)
+    processes.stop(records(state).values(), grace_seconds=1)
     shutil.rmtree(folder)
-    left = processes.using(folder)
-    if left:
-        names = ", ".join(f"{record.name} (pid {record.pid})" for record in left)
-        message = f"rehearsal {state.name}: still running after the stop: {names}"
-        raise GangwayError(message)
 
 
 def status(state: StateFolder) -> dict[str, bool]:
     """Component -> whether its process runs; empty when there is no control plane."""
     if not _is_created(state):
         return {}
-    records = _records(state)
-    return {name: name in records and records[name].is_alive for name in COMPONENTS}
+    running = records(state)
+    return {name: name in running and running[name].is_alive for name in COMPONENTS}
 
 
 def audit_log(state: StateFolder) -> Path:
@@ -251,6 +243,7 @@ def _kwokctl(state: StateFolder, tools: Mapping[str, Path], *words: str) -> None
         "PATH": f"{tools['kubectl'].parent}{os.pathsep}{os.environ.get('PATH', '')}",
         "HOME": str(state.folder("kwok")),
         "KWOK_WORKDIR": str(state.folder("kwok")),
+        processes.MARK: str(state.path),
     }
     try:
         run = subprocess.run(  # noqa: S603 - the program comes from the tool catalogue
@@ -339,13 +332,14 @@ def _refuse_taken_ports(state: StateFolder) -> None:
             raise GangwayError(message)
 
 
-def _records(state: StateFolder) -> dict[str, ProcessRecord]:
+def records(state: StateFolder) -> dict[str, ProcessRecord]:
+    """Component -> its running process."""
     found = {}
     for name in COMPONENTS:
         pid_file = _cluster_folder(state) / "pids" / f"{name}.pid"
         if pid_file.exists() and (text := pid_file.read_text(encoding="utf-8").strip()).isdigit():
             record = ProcessRecord.of(name, int(text))
-            if record is not None and processes.uses(record.pid, state.path / "kwok"):
+            if record is not None and processes.is_marked(record.pid, state.path):
                 found[name] = record
     return found
 

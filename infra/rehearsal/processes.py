@@ -7,12 +7,18 @@ import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import psutil
 
 from infra.errors import GangwayError
 from infra.waiting import DeadlineExceededError, wait_until
+
+MARK: Final = "GANGWAY_REHEARSAL_PROCESS"
+"""Variable that names the state folder in each process of a rehearsal.
+
+A command line will not do: `tail -f` of a log names the folder as well.
+"""
 
 _START_TIME_TOLERANCE = 0.05
 _KILL_SECONDS = 5.0
@@ -122,24 +128,23 @@ def signal_group(record: ProcessRecord, number: signal.Signals) -> None:
             os.kill(record.pid, number)
 
 
-def uses(pid: int, folder: Path) -> bool:
-    """Whether the process's command line names a path below `folder`."""
-    marker = f"{folder.resolve()}/"
-    try:
-        return any(marker in word for word in psutil.Process(pid).cmdline())
-    except psutil.Error:
-        return False
-
-
-def using(folder: Path) -> list[ProcessRecord]:
-    """Processes whose command line names a path below `folder`, but for this one."""
+def belonging_to(folder: Path) -> list[ProcessRecord]:
+    """Processes that carry the mark of the rehearsal in `folder`, but for this one."""
     found = []
     for process in psutil.process_iter(["name"]):
-        if process.pid != os.getpid() and uses(process.pid, folder):
+        if process.pid != os.getpid() and is_marked(process.pid, folder):
             record = ProcessRecord.of(process.info["name"], process.pid)
             if record is not None and record.is_alive:
                 found.append(record)
     return found
+
+
+def is_marked(pid: int, folder: Path) -> bool:
+    """Whether the process was started with the mark of the rehearsal in `folder`."""
+    try:
+        return bool(psutil.Process(pid).environ().get(MARK) == str(folder))
+    except (psutil.Error, OSError):
+        return False
 
 
 def last_lines(log: Path, count: int = 3) -> str:

@@ -21,7 +21,7 @@ from infra.rehearsal.pods.translation import (
 )
 from infra.rehearsal.pods.variables import Sources, container_environment, expand
 from infra.rehearsal.pods.volumes import PodVolumes
-from infra.rehearsal.ports import LOOPBACK
+from infra.rehearsal.processes import MARK
 from infra.rehearsal.state import write_atomically
 
 JsonObject = Mapping[str, Any]
@@ -40,6 +40,7 @@ class Surroundings:
     `credentials` gives the variables of the pod's AWS role, empty for a pod without one.
     """
 
+    rehearsal: Path
     tools: Mapping[str, Path]
     endpoint: str
     ca_pem_base64: str
@@ -79,6 +80,7 @@ def prepare(
         | {"KUBECONFIG": str(kubeconfig)}
         | translated
         | dict(surroundings.credentials(pod))
+        | {MARK: str(surroundings.rehearsal)}
     )
     command, ports, serving = _command(container, words, environment, surroundings)
     return Launch(
@@ -191,8 +193,3 @@ def _cloud_configuration(environment: Mapping[str, str], surroundings: Surroundi
     region = environment.get("AWS_REGION", "us-east-1")
     write_atomically(path, autoscaler_cloud_configuration(str(surroundings.aws_endpoint), region))
     return path
-
-
-def local_endpoint(port: int) -> str:
-    """URL of a local HTTP server."""
-    return f"http://{LOOPBACK}:{port}"

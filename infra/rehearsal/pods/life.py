@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from infra.errors import GangwayError
 from infra.rehearsal import processes
-from infra.rehearsal.kubernetes_api import ApiError, KubernetesApi
+from infra.rehearsal.kubernetes_api import ApiError, ApiUnreachableError, KubernetesApi
 from infra.rehearsal.pods.launch import Launch, Surroundings, prepare
 from infra.rehearsal.pods.probes import holds
 from infra.rehearsal.pods.status import (
@@ -188,17 +188,19 @@ class PodLife(threading.Thread):
             self._volumes.remove()
             self._on_end(self.uid)
         if self._deleted.is_set() and not self._left_alone.is_set():
-            self._api.delete(self._path, grace_seconds=0, uid=self.uid)
+            # Refused or unreachable: the runner deletes it when it sees the pod again.
+            with contextlib.suppress(GangwayError):
+                self._api.delete(self._path, grace_seconds=0, uid=self.uid)
 
     def _live(self) -> None:
-        refreshed = time.monotonic()
-        self._report()
+        refreshed, told = time.monotonic(), False
         while not self._deleted.is_set():
             if any([self._step(container) for container in self.containers]):  # noqa: C419 - all
                 self._remember()
-                self._report()
+                told = False
+            told = told or self._report()
             states = [container.state for container in self.containers]
-            if pod_phase(states, self._policy) in ("Succeeded", "Failed"):
+            if told and pod_phase(states, self._policy) in ("Succeeded", "Failed"):
                 return  # deleting an ended pod takes no kubelet
             if time.monotonic() - refreshed >= REFRESH_SECONDS:
                 refreshed = time.monotonic()
@@ -212,7 +214,8 @@ class PodLife(threading.Thread):
             self._volumes.materialise()
             launch = prepare(container.spec, self.pod, self._volumes, self._surroundings)
             container.start(launch)
-        except (NotYetError, GangwayError, OSError) as error:
+        except Exception as error:
+            # Whatever it is, the pod shows it and is tried again, as by a kubelet.
             return self._hold(container, error)
         return True
 
@@ -232,7 +235,7 @@ class PodLife(threading.Thread):
         alive = [record.to_json() for record in records if record is not None]
         write_atomically(self._volumes.folder / "processes.json", json.dumps(alive))
 
-    def _report(self) -> None:
+    def _report(self) -> bool:
         status = pod_status(
             [container.state for container in self.containers],
             started_at=self._began,
@@ -243,6 +246,9 @@ class PodLife(threading.Thread):
         try:
             self._api.patch(f"{self._path}/status", {"status": status})
         except ApiError as error:
-            if not error.is_not_found:
-                raise
-            self.delete(0.0)
+            if error.is_not_found:
+                self.delete(0.0)
+            return error.is_not_found
+        except ApiUnreachableError:
+            return False
+        return True

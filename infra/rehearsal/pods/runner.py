@@ -102,13 +102,13 @@ class PodRunner:
         with self._lock:
             life = self._lives.get(uid)
             known = life is not None or uid in self._ended
-        if life is not None and deletion:
-            life.delete(float(pod["metadata"].get("deletionGracePeriodSeconds", 0)))
-        elif not known and pod["status"].get("phase") not in _OVER:
-            if deletion:
-                self._api.delete(_pod_path(pod), grace_seconds=0, uid=uid)
+        if deletion:
+            if life is not None:
+                life.delete(float(pod["metadata"].get("deletionGracePeriodSeconds", 0)))
             else:
-                self._begin(pod)
+                self._api.delete(_pod_path(pod), grace_seconds=0, uid=uid)
+        elif not known and pod["status"].get("phase") not in _OVER:
+            self._begin(pod)
 
     def _forget(self, uids: Iterable[str]) -> None:
         for uid in list(uids):
