@@ -100,7 +100,7 @@ class Run:
         }
 
     def _train(self) -> int:
-        samples = 0
+        samples, first_step = 0, self.step
         context = self.context
         for batch in data.batches(
             self.task,
@@ -110,6 +110,8 @@ class Run:
             rank=context.rank,
             world=context.world_size,
         ):
+            if self.step == first_step:
+                LOG.info("training step %d", self.step + 1)
             loss, stop = self._one_step(batch)
             if not math.isfinite(loss):
                 message = f"the loss is {loss} after step {self.step + 1}: training diverged"

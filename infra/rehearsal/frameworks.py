@@ -16,6 +16,7 @@ from infra.errors import GangwayError, MissingToolError, UsageError
 REPOSITORY: Final = Path(__file__).parents[2]
 FOLDER: Final = REPOSITORY / ".gangway" / "frameworks"
 SYSTEM_PYTHON: Final = Path("/usr/bin/python3")
+PIP_OPTIONS: Final = ("--quiet", "--disable-pip-version-check")
 BOTO3: Final = "boto3==1.44.8"
 """The version of requirements.txt; a test joins the two."""
 
@@ -77,8 +78,7 @@ def install(framework: str, folder: Path = FOLDER) -> Path:
     _run([str(base), "-m", "venv", "--clear", *options, str(home)], framework)
     python = home / "bin" / "python"
     _run(
-        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        + list(wanted.packages),
+        [str(python), "-m", "pip", "install", *PIP_OPTIONS, *wanted.packages],
         framework,
     )
     if not _has(python, wanted.module):

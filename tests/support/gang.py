@@ -45,7 +45,7 @@ class Aws:
             aws_secret_access_key="testing",  # noqa: S106 - moto takes anything
         )
 
-    def keys(self) -> list[str]:
+    def object_keys(self) -> list[str]:
         pages = self.s3().list_objects_v2(Bucket=BUCKET)
         return [entry["Key"] for entry in pages.get("Contents", [])]
 
@@ -55,10 +55,10 @@ class Aws:
         return found
 
     def job_documents(self) -> list[dict[str, Any]]:
-        return [self.document(key) for key in self.keys() if "/volcano_training_" in f"/{key}"]
+        return [self.document(key) for key in self.object_keys() if "/volcano_training_" in f"/{key}"]
 
     def checkpoint_steps(self) -> list[int]:
-        return [int(key[-15:-5]) for key in self.keys() if key.endswith(".ckpt")]
+        return [int(key[-15:-5]) for key in self.object_keys() if key.endswith(".ckpt")]
 
 
 @contextmanager
