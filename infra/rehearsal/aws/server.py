@@ -121,7 +121,8 @@ def _answers(server: MotoServer, log_file: Path) -> bool:
         message = f"the emulated AWS ended while it started; its log is {log_file}"
         raise GangwayError(message)
     try:
-        with urllib.request.urlopen(f"{server.endpoint}/moto-api/data.json", timeout=5):
+        address = f"{server.endpoint}/moto-api/data.json"
+        with urllib.request.urlopen(address, timeout=5):  # noqa: S310 - loopback, our own server
             return True
     except OSError:
         return False

@@ -31,9 +31,9 @@ class Store:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        with closing(sqlite3.connect(self._file, timeout=_PATIENCE_SECONDS)) as connection:
-            with connection:
-                yield connection
+        opened = closing(sqlite3.connect(self._file, timeout=_PATIENCE_SECONDS))
+        with opened as connection, connection:  # the second one commits or rolls back
+            yield connection
 
     def add(self, kind: str, name: str, body: dict[str, Any]) -> bool:
         """Keep a new record; False when the name is taken."""

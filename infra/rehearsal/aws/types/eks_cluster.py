@@ -59,17 +59,15 @@ class Cluster(ResourceType):
     """An EKS cluster with its security group and its interfaces in the subnets."""
 
     aws_type = "aws:eks/cluster:Cluster"
-    outputs = tuple(
-        [
-            "arn",
-            "certificateAuthority",
-            "clusterId",
-            "createdAt",
-            "endpoint",
-            "identities",
-            "platformVersion",
-            "status",
-        ]
+    outputs = (
+        "arn",
+        "certificateAuthority",
+        "clusterId",
+        "createdAt",
+        "endpoint",
+        "identities",
+        "platformVersion",
+        "status",
     )
     nested_outputs = ("vpcConfig.clusterSecurityGroupId", "vpcConfig.vpcId")
     naming = Naming(longest=100)

@@ -76,7 +76,7 @@ class NodeGroup(ResourceType):
     @override
     def settle(self, account: Account, resource_id: str, inputs: Properties) -> None:
         """Wait until the instances of the group are nodes."""
-        cluster, name = resource_id.split(":", 1)
+        cluster = resource_id.split(":", 1)[0]
         api = account.kubernetes
         if api is None:
             return

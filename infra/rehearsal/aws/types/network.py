@@ -31,17 +31,15 @@ class Vpc(Ec2Type):
     aws_type = "aws:ec2/vpc:Vpc"
     describe = ("describe_vpcs", "VpcIds", "Vpcs")
     tag_kind = "vpc"
-    outputs = tuple(
-        [
-            "arn",
-            "defaultNetworkAclId",
-            "defaultRouteTableId",
-            "defaultSecurityGroupId",
-            "dhcpOptionsId",
-            "ipv6AssociationId",
-            "mainRouteTableId",
-            "ownerId",
-        ]
+    outputs = (
+        "arn",
+        "defaultNetworkAclId",
+        "defaultRouteTableId",
+        "defaultSecurityGroupId",
+        "dhcpOptionsId",
+        "ipv6AssociationId",
+        "mainRouteTableId",
+        "ownerId",
     )
     # terraform-provider-aws internal/service/ec2/vpc_.go: ForceNew
     replaces = words("cidrBlock ipv4IpamPoolId ipv4NetmaskLength instanceTenancy")
@@ -249,19 +247,17 @@ class Eip(Ec2Type):
     aws_type = "aws:ec2/eip:Eip"
     describe = ("describe_addresses", "AllocationIds", "Addresses")
     tag_kind = "elastic-ip"
-    outputs = tuple(
-        [
-            "allocationId",
-            "arn",
-            "associationId",
-            "carrierIp",
-            "customerOwnedIp",
-            "privateDns",
-            "privateIp",
-            "ptrRecord",
-            "publicDns",
-            "publicIp",
-        ]
+    outputs = (
+        "allocationId",
+        "arn",
+        "associationId",
+        "carrierIp",
+        "customerOwnedIp",
+        "privateDns",
+        "privateIp",
+        "ptrRecord",
+        "publicDns",
+        "publicIp",
     )
     # terraform-provider-aws internal/service/ec2/ec2_eip.go: ForceNew
     replaces = words(
@@ -312,17 +308,15 @@ class NatGateway(Ec2Type):
     aws_type = "aws:ec2/natGateway:NatGateway"
     describe = ("describe_nat_gateways", "NatGatewayIds", "NatGateways")
     tag_kind = "natgateway"
-    outputs = tuple(
-        [
-            "associationId",
-            "autoProvisionZones",
-            "autoScalingIps",
-            "networkInterfaceId",
-            "publicIp",
-            "regionalNatGatewayAddresses",
-            "regionalNatGatewayAutoMode",
-            "routeTableId",
-        ]
+    outputs = (
+        "associationId",
+        "autoProvisionZones",
+        "autoScalingIps",
+        "networkInterfaceId",
+        "publicIp",
+        "regionalNatGatewayAddresses",
+        "regionalNatGatewayAutoMode",
+        "routeTableId",
     )
     # terraform-provider-aws internal/service/ec2/vpc_nat_gateway.go: ForceNew
     replaces = words("allocationId availabilityMode connectivityType privateIp subnetId vpcId")

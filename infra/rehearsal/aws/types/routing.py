@@ -221,17 +221,15 @@ class VpcEndpoint(Ec2Type):
     aws_type = "aws:ec2/vpcEndpoint:VpcEndpoint"
     describe = ("describe_vpc_endpoints", "VpcEndpointIds", "VpcEndpoints")
     tag_kind = "vpc-endpoint"
-    outputs = tuple(
-        [
-            "arn",
-            "cidrBlocks",
-            "dnsEntries",
-            "networkInterfaceIds",
-            "ownerId",
-            "prefixListId",
-            "requesterManaged",
-            "state",
-        ]
+    outputs = (
+        "arn",
+        "cidrBlocks",
+        "dnsEntries",
+        "networkInterfaceIds",
+        "ownerId",
+        "prefixListId",
+        "requesterManaged",
+        "state",
     )
     # terraform-provider-aws internal/service/ec2/vpc_endpoint.go: ForceNew
     replaces = words("serviceName serviceRegion vpcEndpointType vpcId resourceConfigurationArn")

@@ -24,16 +24,14 @@ class Bucket(ResourceType):
     """A bucket; one that is not empty goes only when `forceDestroy` says so."""
 
     aws_type = "aws:s3/bucket:Bucket"
-    outputs = tuple(
-        [
-            "arn",
-            "bucketDomainName",
-            "bucketRegion",
-            "bucketRegionalDomainName",
-            "hostedZoneId",
-            "websiteDomain",
-            "websiteEndpoint",
-        ]
+    outputs = (
+        "arn",
+        "bucketDomainName",
+        "bucketRegion",
+        "bucketRegionalDomainName",
+        "hostedZoneId",
+        "websiteDomain",
+        "websiteEndpoint",
     )
     naming = Naming(property_name="bucket", prefix_property="bucketPrefix", longest=63)
     # terraform-provider-aws internal/service/s3/bucket.go: ForceNew
