@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import pulumi
 import pulumi_aws as aws
@@ -137,6 +137,11 @@ def autoscaler_tags(args: NodeGroupArgs) -> dict[str, str]:
     return tags
 
 
+def _auto_scaling_group_name(resources: Sequence[Any]) -> str:
+    """A managed node group stands on exactly one Auto Scaling group."""
+    return str(resources[0].autoscaling_groups[0].name)
+
+
 class NodeGroup(pulumi.ComponentResource):
     """Launch template, managed node group, and the tags of its Auto Scaling group.
 
@@ -185,9 +190,7 @@ class NodeGroup(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self, ignore_changes=["scalingConfig.desiredSize"]),
         )
         self.node_group_name = group.node_group_name
-        self.auto_scaling_group_name = group.resources.apply(
-            lambda resources: resources[0].autoscaling_groups[0].name
-        )
+        self.auto_scaling_group_name = group.resources.apply(_auto_scaling_group_name)
         self._tag_auto_scaling_group(name, args)
         self.register_outputs(
             {
