@@ -122,7 +122,7 @@ class KubernetesApi:
     def watch(self, path: str, *, seconds: int, **query: str) -> Iterator[bytes]:
         """Lines of a watch, each one event as JSON, until it ends by itself after `seconds`."""
         query = query | {"watch": "true", "timeoutSeconds": str(seconds)}
-        response = self._send("GET", path, query=query, stream=True)
+        response = self._send("GET", path, query=query, stream=True, read_seconds=seconds + 30)
         buffer = b""
         try:
             for chunk in response.stream(amt=None, decode_content=True):
@@ -158,6 +158,7 @@ class KubernetesApi:
         body: Any = None,
         content_type: str = "application/json",
         stream: bool = False,
+        read_seconds: float = 30,
     ) -> urllib3.BaseHTTPResponse:
         url = f"{self._endpoint}{path}" + (f"?{urlencode(query)}" if query else "")
         try:
@@ -167,7 +168,7 @@ class KubernetesApi:
                 body=json.dumps(body).encode() if body is not None else None,
                 headers={**self._pool.headers, "Content-Type": content_type},
                 preload_content=not stream,
-                timeout=urllib3.Timeout(connect=5, read=90 if stream else 30),
+                timeout=urllib3.Timeout(connect=5, read=read_seconds),
             )
         except urllib3.exceptions.HTTPError as error:
             message = f"the API server at {self._endpoint} does not answer: {error}"

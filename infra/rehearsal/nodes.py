@@ -16,11 +16,6 @@ INSTANCE_ANNOTATION: Final = "gangway.dev/instance-id"
 """Marks the nodes that this module made; other nodes of the cluster are left alone."""
 
 KUBELET_VERSION: Final = "v1.35.4-eks-rehearsal"
-EKS_TAINT_EFFECTS: Final = {
-    "NO_SCHEDULE": "NoSchedule",
-    "NO_EXECUTE": "NoExecute",
-    "PREFER_NO_SCHEDULE": "PreferNoSchedule",
-}
 DEVICE_PLUGIN_LABEL: Final = "app.kubernetes.io/name=nvidia-device-plugin"
 """Label of the device plugin's pods (its chart 0.20.0, selector labels)."""
 
@@ -28,34 +23,71 @@ DISK_CAPACITY: Final = "100Gi"
 
 
 class Taint(Protocol):
-    """A taint of a node group, in EKS's or Kubernetes' spelling."""
+    """A taint of a node, in Kubernetes' spelling."""
 
     @property
     def key(self) -> str:
-        """The taint's key."""
+        """Its key."""
 
     @property
-    def value(self) -> str | None:
-        """The taint's value, if it has one."""
+    def value(self) -> str:
+        """Its value, which may be empty."""
 
     @property
     def effect(self) -> str:
-        """NO_SCHEDULE or NoSchedule, and so on."""
+        """NoSchedule, NoExecute or PreferNoSchedule."""
 
 
 class Instance(Protocol):
-    """What is known of a running instance of a managed node group."""
+    """A running instance of a managed node group (see aws.world.Instance)."""
 
-    id: str
-    instance_type: str
-    zone: str
-    region: str
-    node_group: str
-    cluster: str
-    capacity_type: str
-    labels: Mapping[str, str]
-    taints: Sequence[Any]
-    private_dns_name: str
+    @property
+    def id(self) -> str:
+        """EC2's instance id."""
+
+    @property
+    def type(self) -> str:
+        """The instance type, for example g4dn.xlarge."""
+
+    @property
+    def zone(self) -> str:
+        """The availability zone's name."""
+
+    @property
+    def zone_id(self) -> str:
+        """The availability zone's id."""
+
+    @property
+    def region(self) -> str:
+        """The region."""
+
+    @property
+    def cluster(self) -> str:
+        """The EKS cluster's name."""
+
+    @property
+    def node_group(self) -> str:
+        """The node group's name."""
+
+    @property
+    def capacity_type(self) -> str:
+        """ON_DEMAND or SPOT."""
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Labels that the node group declares."""
+
+    @property
+    def taints(self) -> Sequence[Taint]:
+        """Taints that the node group declares."""
+
+    @property
+    def private_dns_name(self) -> str:
+        """The private host name, which is the node's name."""
+
+    @property
+    def private_ip(self) -> str:
+        """The private address."""
 
 
 def instance_facts(name: str) -> InstanceType:
@@ -72,7 +104,7 @@ def instance_facts(name: str) -> InstanceType:
 
 def node_manifest(instance: Instance) -> JsonObject:
     """The node that the instance's kubelet would register, without GPUs yet."""
-    facts = instance_facts(instance.instance_type)
+    facts = instance_facts(instance.type)
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -83,7 +115,10 @@ def node_manifest(instance: Instance) -> JsonObject:
         },
         "spec": {
             "providerID": f"aws:///{instance.zone}/{instance.id}",
-            "taints": [kubernetes_taint(taint) for taint in instance.taints],
+            "taints": [
+                {"key": taint.key, "value": taint.value, "effect": taint.effect}
+                for taint in instance.taints
+            ],
         },
         "status": _status(instance, facts),
     }
@@ -108,37 +143,11 @@ def node_labels(instance: Instance, facts: InstanceType) -> dict[str, str]:
         "kubernetes.io/hostname": instance.private_dns_name,
         "kubernetes.io/os": "linux",
         "node.kubernetes.io/instance-type": facts.name,
-        "topology.k8s.aws/zone-id": zone_id(instance.region, instance.zone),
+        "topology.k8s.aws/zone-id": instance.zone_id,
         "topology.kubernetes.io/region": instance.region,
         "topology.kubernetes.io/zone": instance.zone,
     }
     return own | dict(instance.labels)
-
-
-def zone_id(region: str, zone: str) -> str:
-    """An availability zone's id, for example use1-az1 for us-east-1a.
-
-    AWS shuffles letters and ids per account; the rehearsal's account keeps them in step.
-    """
-    area, direction, number = region.split("-")
-    short = {"central": "c", "northeast": "ne", "northwest": "nw", "southeast": "se"}
-    middle = short.get(direction, direction[0] if direction != "southwest" else "sw")
-    return f"{area}{middle}{number}-az{ord(zone[-1]) - ord('a') + 1}"
-
-
-def kubernetes_taint(taint: Any) -> dict[str, str]:
-    """A declared taint in Kubernetes' spelling; a mapping or an object with the same names."""
-    fields = (
-        taint
-        if isinstance(taint, Mapping)
-        else {"key": taint.key, "value": taint.value, "effect": taint.effect}
-    )
-    effect = str(fields["effect"])
-    return {
-        "key": fields["key"],
-        "value": fields.get("value") or "",
-        "effect": EKS_TAINT_EFFECTS.get(effect, effect),
-    }
 
 
 def capacity(facts: InstanceType, *, gpus: bool) -> dict[str, str]:
@@ -171,7 +180,7 @@ def _status(instance: Instance, facts: InstanceType) -> JsonObject:
         "capacity": capacity(facts, gpus=False),
         "allocatable": allocatable(facts, gpus=False),
         "addresses": [
-            {"type": "InternalIP", "address": node_address(instance.id)},
+            {"type": "InternalIP", "address": instance.private_ip},
             {"type": "Hostname", "address": instance.private_dns_name},
             {"type": "InternalDNS", "address": instance.private_dns_name},
         ],
@@ -195,12 +204,6 @@ def _status(instance: Instance, facts: InstanceType) -> JsonObject:
             "systemUUID": instance.id,
         },
     }
-
-
-def node_address(identity: str) -> str:
-    """A private address for a node, the same each time for the same instance."""
-    digest = hashlib.sha256(identity.encode()).digest()
-    return f"10.{digest[0]}.{digest[1]}.{1 + digest[2] % 254}"
 
 
 def timestamp() -> str:

@@ -6,7 +6,6 @@ itself. `python -m infra.rehearsal.supervisor --state DIR` is its command line.
 
 import argparse
 import contextlib
-import importlib
 import json
 import logging
 import os
@@ -24,8 +23,11 @@ from filelock import FileLock, Timeout
 from infra.errors import GangwayError
 from infra.rehearsal import control_plane, processes
 from infra.rehearsal.aws import server as aws_server
+from infra.rehearsal.aws.account import Account, remembered_region
+from infra.rehearsal.aws.world import World
+from infra.rehearsal.control_plane_files import service_proxy_socket
 from infra.rehearsal.kubernetes_api import KubernetesApi
-from infra.rehearsal.nodes import Instance, NodeReconciler
+from infra.rehearsal.nodes import NodeReconciler
 from infra.rehearsal.pods.credentials import CredentialServer
 from infra.rehearsal.pods.launch import Surroundings
 from infra.rehearsal.pods.runner import PodRunner
@@ -110,6 +112,8 @@ class Supervisor:
         self._stopping = threading.Event()
         self._tools = {name: Path(path) for name, path in state.section("tools").items()}
         self._moto = aws_server.start(state.path)
+        self._region = ""
+        self._known_world: World | None = None
         self._api = KubernetesApi.of(state)
         self._credentials = CredentialServer(state.folder("pods"), self._role_of, self._assume_role)
         kubernetes = state.section("kubernetes")
@@ -123,7 +127,7 @@ class Supervisor:
         )
         self._runner = PodRunner(state, self._api, surroundings)
         self._reconciler = NodeReconciler(self._api)
-        socket = control_plane.service_proxy_socket(state)
+        socket = service_proxy_socket(state)
         self._proxy = ServiceProxy(self._api, self._runner.backend, socket)
 
     def run(self) -> None:
@@ -134,7 +138,9 @@ class Supervisor:
         self._credentials.start()
         self._proxy.start()
         self._loop("pods", self._runner.follow, 0.0)
-        self._loop("nodes", lambda: self._reconciler.reconcile(self._instances()), NODE_SECONDS)
+        self._loop(
+            "nodes", lambda: self._reconciler.reconcile(self._world().instances()), NODE_SECONDS
+        )
         self._loop("control plane", self._heal, HEAL_SECONDS)
         self._publish()
         try:
@@ -165,14 +171,17 @@ class Supervisor:
         """Repeat a step in a thread of its own; a failure is logged and tried again."""
 
         def repeat() -> None:
+            told = ""
             while not self._stopping.is_set():
                 try:
                     step()
+                    told = ""
                     self._stopping.wait(pause_seconds)
                 except Exception as error:
-                    _log.warning(
-                        "%s: %s", name, error, exc_info=not isinstance(error, GangwayError)
-                    )
+                    if str(error) != told:
+                        unforeseen = not isinstance(error, GangwayError)
+                        _log.warning("%s: %s", name, error, exc_info=unforeseen)
+                    told = str(error)
                     self._stopping.wait(RETRY_SECONDS)
 
         threading.Thread(target=repeat, name=name, daemon=True).start()
@@ -181,23 +190,22 @@ class Supervisor:
         for component in control_plane.heal(self._state, self._tools):
             _log.warning("%s had ended and was started again", component)
 
-    def _world(self) -> Any:
-        world = importlib.import_module("infra.rehearsal.aws.world")
-        return world.World.open(self._state.path)
-
-    def _instances(self) -> Sequence[Instance]:
-        instances: Sequence[Instance] = self._world().instances()
-        return instances
+    def _world(self) -> World:
+        """The account in its region, which is known only once the stack was deployed to it."""
+        region = remembered_region(self._state.path)
+        if self._known_world is None or region != self._region:
+            self._region = region
+            self._known_world = World(Account(state_dir=self._state.path, region=region))
+        return self._known_world
 
     def _role_of(self, namespace: str, account: str) -> str | None:
-        role: str | None = self._world().pod_identity_role(namespace, account)
-        return role
+        return self._world().pod_identity_role(namespace, account)
 
     def _assume_role(self, role: str, session: str) -> Mapping[str, str]:
         sts = boto3.client(
             "sts",
             endpoint_url=self._moto.endpoint,
-            region_name="us-east-1",
+            region_name=self._region or remembered_region(self._state.path),
             aws_access_key_id="rehearsal",
             aws_secret_access_key="rehearsal",  # noqa: S106 - moto takes any
         )

@@ -11,7 +11,7 @@ from typing import Any, Final
 import yaml
 
 from infra.errors import MissingToolError
-from infra.rehearsal.control_plane import kubeconfig_content
+from infra.rehearsal.control_plane_files import kubeconfig_content
 from infra.rehearsal.pods.selection import FRAMEWORK_VARIABLE, is_trainer, program_of
 from infra.rehearsal.pods.translation import (
     AddressBook,

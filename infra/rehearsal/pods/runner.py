@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from infra.rehearsal import processes
 from infra.rehearsal.kubernetes_api import KubernetesApi
-from infra.rehearsal.nodes import node_address
 from infra.rehearsal.pods.launch import Surroundings
 from infra.rehearsal.pods.life import PodLife
 from infra.rehearsal.pods.selection import PROGRAMS, is_real
@@ -153,7 +152,7 @@ class PodRunner:
             secret=self._secret,
             node_allocatable=node["status"].get("allocatable", {}),
             pod_address=pod_address(pod["metadata"]["uid"]),
-            node_address=addresses.get("InternalIP", node_address(node["metadata"]["name"])),
+            node_address=addresses.get("InternalIP", ""),
         )
 
     def _config_map(self, namespace: str, name: str) -> Mapping[str, str] | None:
