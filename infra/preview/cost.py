@@ -319,7 +319,7 @@ def _job(
     if pool is None:
         return None
     job = settings.training_job
-    per_node = max(1, capacity.gpus_per_node(settings) // job.gpus_per_worker)
+    per_node = max(1, capacity.workers_per_node(settings))
     nodes = math.ceil(job.workers / per_node)
     idle = settings.autoscaling.scale_down_unneeded_minutes if settings.autoscaling.enabled else 0
     minutes = assumptions.start_minutes + assumptions.job_minutes + idle

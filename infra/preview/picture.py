@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from infra.errors import UsageError
-from infra.preview.command import report_for
+from infra.preview.planning import report_for
 from infra.preview.report.mermaid import render_mermaid
 
 START: Final = "<!-- picture: drawn by `make picture` -->"

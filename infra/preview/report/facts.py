@@ -114,7 +114,7 @@ def _text(value: Any) -> str:
         return ", ".join(_text(item) for item in value)
     if isinstance(value, dict):
         return ", ".join(f"{key} {_text(value[key])}" for key in sorted(value))
-    text = str(value)
+    text = str(value).removeprefix("k8s.io/cluster-autoscaler/")
     return text.rpartition("/")[2] if text.startswith("arn:") else text
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from infra.preview.cost import Cost
 from infra.preview.report.mermaid import mermaid
-from infra.preview.report.model import Branch, Report
+from infra.preview.report.model import Branch, Report, gathered
 from infra.preview.report.money import hourly, spread
 from infra.preview.report.text import price_note
 
@@ -76,9 +76,9 @@ def _link(text: str, url: str) -> str:
 
 
 def _tree(branches: tuple[Branch, ...], depth: int) -> Iterator[str]:
-    for branch in branches:
+    for branch in gathered(branches):
         title = f"**{branch.title}**" if depth == 0 else branch.title
-        line = f"{'  ' * depth}- {title} `{branch.name}`"
+        line = f"{'  ' * depth}- {title}" + (f" `{branch.name}`" if branch.name else "")
         if branch.facts:
             line += f": {_cell(' · '.join(branch.facts))}"
         if branch.needs:

@@ -1,7 +1,8 @@
 """The report as data: the tree, the counts, the order, the cost, the verdicts."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from infra.preview.checks.verdict import Verdict
 from infra.preview.checks.walk import short_type
@@ -26,6 +27,27 @@ class Branch:
     def size(self) -> int:
         """Resources in this branch, itself left out."""
         return sum(1 + child.size for child in self.children)
+
+
+GATHER_FROM: Final = 4
+"""Siblings of one type and without children, from this many on, share a line."""
+
+
+def gathered(branches: tuple[Branch, ...]) -> tuple[Branch, ...]:
+    """The branches with many of a kind drawn together, their facts side by side."""
+    numbers = Counter(branch.title for branch in branches if not branch.children)
+    result: list[Branch] = []
+    for branch in branches:
+        number = numbers[branch.title]
+        if branch.children or number < GATHER_FROM:
+            result.append(branch)
+        elif not any(other.title == branch.title for other in result if other.name == ""):
+            alike = [other for other in branches if other.title == branch.title]
+            told = tuple(" ".join(other.facts) or other.name for other in alike)
+            result.append(
+                replace(branch, title=branch.title, name="", facts=(f"x {number}", *told))
+            )
+    return tuple(result)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,7 +11,7 @@ from rich.tree import Tree
 
 from infra.preview.checks.verdict import Verdict
 from infra.preview.cost import Cost
-from infra.preview.report.model import Branch, Report
+from infra.preview.report.model import Branch, Report, gathered
 from infra.preview.report.money import hourly, spread
 
 PIPED_WIDTH: Final = 120
@@ -61,13 +61,14 @@ def _tree(branch: Branch) -> Tree:
 
 
 def _grow(tree: Tree, branch: Branch) -> None:
-    for child in branch.children:
+    for child in gathered(branch.children):
         _grow(tree.add(_label(child, outer=False)), child)
 
 
 def _label(branch: Branch, *, outer: bool) -> Text:
     text = Text(branch.title, style="bold" if outer else "")
-    text.append(f" {branch.name}", style="not bold cyan")
+    if branch.name:
+        text.append(f" {branch.name}", style="not bold cyan")
     if branch.facts:
         text.append(f"  {' · '.join(branch.facts)}", style="not bold dim")
     if branch.needs:
