@@ -7,6 +7,7 @@ import socket
 import subprocess
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,7 +20,6 @@ from moto.server import ThreadedMotoServer
 REPOSITORY = Path(__file__).parents[2]
 ROLE = "trainer"
 ROLE_ARN = f"arn:aws:iam::123456789012:role/{ROLE}"
-BUCKET = "results"
 REGION = "us-east-1"
 PATIENCE_SECONDS = 120.0
 PRICES = {
@@ -33,8 +33,9 @@ PRICES = {
 class Aws:
     """One moto server with the bucket, the role, and credentials of a session of the role."""
 
-    endpoint: str
+    bucket: str
     credentials: dict[str, str]
+    endpoint: str
 
     def s3(self) -> Any:
         return boto3.client(
@@ -46,16 +47,20 @@ class Aws:
         )
 
     def object_keys(self) -> list[str]:
-        pages = self.s3().list_objects_v2(Bucket=BUCKET)
+        pages = self.s3().list_objects_v2(Bucket=self.bucket)
         return [entry["Key"] for entry in pages.get("Contents", [])]
 
+    def body(self, key: str) -> bytes:
+        found: bytes = self.s3().get_object(Bucket=self.bucket, Key=key)["Body"].read()
+        return found
+
     def document(self, key: str) -> dict[str, Any]:
-        body = self.s3().get_object(Bucket=BUCKET, Key=key)["Body"].read()
-        found: dict[str, Any] = json.loads(body)
+        found: dict[str, Any] = json.loads(self.body(key))
         return found
 
     def job_documents(self) -> list[dict[str, Any]]:
-        return [self.document(key) for key in self.object_keys() if "/volcano_training_" in f"/{key}"]
+        keys = [key for key in self.object_keys() if key.startswith("logs/volcano_training_")]
+        return [self.document(key) for key in keys]
 
     def checkpoint_steps(self) -> list[int]:
         return [int(key[-15:-5]) for key in self.object_keys() if key.endswith(".ckpt")]
@@ -63,6 +68,8 @@ class Aws:
 
 @contextmanager
 def emulated_aws() -> Iterator[Aws]:
+    # Every moto server of a process shares one state, so each user gets a bucket of its own.
+    bucket = f"results-{uuid.uuid4().hex[:12]}"
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
@@ -74,18 +81,19 @@ def emulated_aws() -> Iterator[Aws]:
             "aws_access_key_id": "testing",
             "aws_secret_access_key": "testing",
         }
-        boto3.client("s3", **admin).create_bucket(Bucket=BUCKET)
+        boto3.client("s3", **admin).create_bucket(Bucket=bucket)
         session = boto3.client("sts", **admin).assume_role(RoleArn=ROLE_ARN, RoleSessionName="pod")[
             "Credentials"
         ]
         yield Aws(
-            endpoint,
-            {
+            bucket=bucket,
+            credentials={
                 "AWS_ACCESS_KEY_ID": session["AccessKeyId"],
                 "AWS_SECRET_ACCESS_KEY": session["SecretAccessKey"],
                 "AWS_SESSION_TOKEN": session["SessionToken"],
                 "AWS_ENDPOINT_URL": endpoint,
             },
+            endpoint=endpoint,
         )
     finally:
         server.stop()
@@ -160,7 +168,7 @@ class GangJob:
             "GANGWAY_MIXED_PRECISION": "false",
             "GANGWAY_PRICES": json.dumps(PRICES),
             "GANGWAY_RENDEZVOUS_TIMEOUT_SECONDS": "60",
-            "GANGWAY_RESULTS_BUCKET": BUCKET,
+            "GANGWAY_RESULTS_BUCKET": self.aws.bucket,
             "GANGWAY_RESULTS_PREFIX": "logs/",
             "GANGWAY_SEED": "1",
             "GANGWAY_SERVICE_ACCOUNT_DIR": str(self.folder / "no-service-account"),

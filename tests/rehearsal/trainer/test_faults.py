@@ -10,7 +10,7 @@ import boto3
 import pytest
 
 from tests.rehearsal.trainer.conftest import MakeJob
-from tests.support.gang import BUCKET, REGION, Attempt, Aws, GangJob, wait_for
+from tests.support.gang import REGION, Attempt, Aws, GangJob, wait_for
 
 PROMPT_SECONDS = 20.0
 ONLY_ON_REQUEST = {"GANGWAY_CHECKPOINT_INTERVAL_STEPS": "1000000"}
@@ -93,9 +93,9 @@ def test_a_malformed_checkpoint_is_skipped_for_the_one_before(make_job: MakeJob,
     assert codes == [143, 143], attempt.logs()
     (key,) = [key for key in aws.object_keys() if key.endswith(".ckpt")]
     step = int(key[-15:-5])
-    body = aws.s3().get_object(Bucket=BUCKET, Key=key)["Body"].read()
+    body = aws.body(key)
     newer = key.replace(f"{step:010d}", f"{step + 1:010d}")
-    aws.s3().put_object(Bucket=BUCKET, Key=newer, Body=body[:-7])
+    aws.s3().put_object(Bucket=aws.bucket, Key=newer, Body=body[:-7])
     document = finish(make_job(settings={"GANGWAY_EPOCHS": str(step // 128 + 1)}), version=1)
     assert document["checkpoints"]["resumed_from"]["step"] == step
     assert [one["key"] for one in document["checkpoints"]["skipped"]] == [newer]

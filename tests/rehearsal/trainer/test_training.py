@@ -13,7 +13,7 @@ import pytest
 
 from infra.rehearsal import frameworks
 from tests.rehearsal.trainer.conftest import MakeJob
-from tests.support.gang import BUCKET, Aws, GangJob, emulated_aws
+from tests.support.gang import Aws, GangJob, emulated_aws
 from trainer.data import LOSS_FACTOR
 from trainer.schema import load_schema
 
@@ -107,8 +107,7 @@ def test_what_is_not_there_is_absent(finished: Finished) -> None:
 
 def test_a_rerun_of_a_finished_rank_writes_the_same_bytes(finished: Finished) -> None:
     def body(key: str) -> bytes:
-        found: bytes = finished.aws.s3().get_object(Bucket=BUCKET, Key=key)["Body"].read()
-        return found
+        return finished.aws.body(key)
 
     before = {key: body(key) for key in finished.aws.object_keys()}
     with finished.job.attempt(version=1, ranks=(1, 0)) as attempt:
@@ -118,7 +117,7 @@ def test_a_rerun_of_a_finished_rank_writes_the_same_bytes(finished: Finished) ->
 
 def final_checkpoint(aws: Aws, path: Path) -> Path:
     key = max(key for key in aws.object_keys() if key.endswith(".ckpt"))
-    path.write_bytes(aws.s3().get_object(Bucket=BUCKET, Key=key)["Body"].read())
+    path.write_bytes(aws.body(key))
     return path
 
 
