@@ -45,7 +45,10 @@ def holds_some(gang: str, blocker: str | None) -> Check:
         if isinstance(placed, NotApplicable):
             return placed
         met = 0 < placed < judged.gang.size and held > 0
-        return met, f"{placed} of {judged.gang.size} workers held a GPU in vain for {seconds(held)}"
+        return met, (
+            f"{placed} of {judged.gang.size} workers held GPUs in vain, "
+            f"{held / SECOND:.2f} GPU-seconds long"
+        )
 
     return check
 

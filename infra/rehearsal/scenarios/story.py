@@ -30,8 +30,8 @@ from infra.rehearsal.scenarios.scenario import (
 
 JOB: Final = "train"
 BLOCKER: Final = "blocker"
-RED: Final = "red"
-BLUE: Final = "blue"
+JOB_A: Final = "job-a"
+JOB_B: Final = "job-b"
 
 CYCLE: Final = SECOND
 """One scheduling cycle of Volcano (its chart's `scheduler_schedule_period`, 1s)."""
@@ -99,7 +99,7 @@ def tell(options: StoryOptions) -> Story:
     if have_rivals:
         works += [
             Work(gang=Gang(name=name, size=rival_size), seconds=options.work_seconds)
-            for name in (RED, BLUE)
+            for name in (JOB_A, JOB_B)
         ]
     steps = _blocked_steps(options) if can_start else _oversized_steps(options)
     expectations = _blocked(options) if can_start else _oversized()
@@ -196,17 +196,17 @@ def _oversized_steps(options: StoryOptions) -> tuple[Step, ...]:
 def _rival_steps(options: StoryOptions, size: int) -> tuple[Step, ...]:
     arrive = f"Two jobs of {size} workers arrive together; there are {options.gpus} GPUs."
     return (
-        Step(action=Submit(works=(RED, BLUE)), part=3, says=arrive),
+        Step(action=Submit(works=(JOB_A, JOB_B)), part=3, says=arrive),
         Step(
             action=_wait(
-                Settled(gangs=(RED, BLUE)),
+                Settled(gangs=(JOB_A, JOB_B)),
                 "an end of both jobs or a deadlock",
                 60 + 2 * options.work_seconds,
             ),
             part=3,
             says=arrive,
         ),
-        Step(action=Remove(works=(RED, BLUE)), part=3, says="What is left is removed."),
+        Step(action=Remove(works=(JOB_A, JOB_B)), part=3, says="What is left is removed."),
     )
 
 
@@ -279,14 +279,14 @@ def _oversized() -> tuple[Expectation, ...]:
 def _rivals() -> tuple[Expectation, ...]:
     return (
         Expectation(
-            check=checks.deadlocks(RED, BLUE),
+            check=checks.deadlocks(JOB_A, JOB_B),
             part=3,
             reason="each job got some of the GPUs that the other one needs",
             scheduler=DEFAULT_SCHEDULER.name,
             sentence="both jobs end half-placed: a deadlock",
         ),
         Expectation(
-            check=checks.runs_in_turn(RED, BLUE),
+            check=checks.runs_in_turn(JOB_A, JOB_B),
             part=3,
             reason="a gang that does not fit takes nothing from the one that does",
             scheduler=VOLCANO.name,
