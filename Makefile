@@ -41,7 +41,7 @@ check: $(INSTALLED) ## format, lint, types, tests, coverage; the same as pre-com
 
 .PHONY: mutants
 mutants: $(INSTALLED) ## remove hardening and ordering lines one at a time; a test must fail for each
-	@$(BIN)/python -m tests.mutants
+	@$(BIN)/python -m tests.support.mutants
 
 .PHONY: picture
 picture: $(INSTALLED) ## redraw the README's picture from the recorded graph

@@ -18,7 +18,7 @@ from components.training_pod import WorkerArgs
 from components.volcano import Volcano, VolcanoArgs
 from stacks import capacity, prices, trainer_files
 from stacks.plan import SERVICE_ACCOUNT, Plan, after
-from stacks.settings import QueueSettings
+from stacks.settings import QueueSettings, TimeSlicingSettings
 
 
 def cluster_provider(cluster: EksCluster) -> k8s.Provider:
@@ -65,13 +65,16 @@ def device_plugin(
             chart=_chart_source(plan, versions.NVIDIA_DEVICE_PLUGIN_CHART),
             registry_mirrors=plan.settings.charts.registry_mirrors,
             taints=plan.gpu_taints,
-            time_slicing=slicing
-            and TimeSlicing(
-                fail_requests_greater_than_one=slicing.fail_requests_greater_than_one,
-                replicas=slicing.replicas,
-            ),
+            time_slicing=None if slicing is None else _time_slicing(slicing),
         ),
         after(*earlier, providers=[provider]),
+    )
+
+
+def _time_slicing(wanted: TimeSlicingSettings) -> TimeSlicing:
+    return TimeSlicing(
+        fail_requests_greater_than_one=wanted.fail_requests_greater_than_one,
+        replicas=wanted.replicas,
     )
 
 
@@ -113,7 +116,9 @@ def _queue(
     volcano: Volcano,
 ) -> Queue:
     """One queue under its parent, done when it is open."""
-    parent = made[wanted.parent].queue_name if wanted.parent in made else wanted.parent
+    parent: pulumi.Input[str] | None = wanted.parent
+    if wanted.parent is not None and wanted.parent in made:
+        parent = made[wanted.parent].queue_name
     return Queue(
         wanted.name,
         QueueArgs(
