@@ -150,3 +150,8 @@ def test_each_add_on_is_declared_once(recording: Recording) -> None:
 def test_rejects_no_add_on_and_the_same_twice(addons: tuple[AddonSpec, ...], given: str) -> None:
     with pytest.raises(ValueError, match=f"addons has {given}; name at least one, and each once"):
         ClusterAddonsArgs(addons=addons, cluster_name="gangway-dev")
+
+
+def test_everything_belongs_to_the_component(recording: Recording) -> None:
+    component = recording.one("gangway:components:ClusterAddons")
+    assert {item.parent for item in recording if item is not component} == {component.urn}

@@ -241,3 +241,8 @@ def test_it_looks_as_often_as_asked() -> None:
 def test_the_output_is_the_roles_arn(recording: Recording) -> None:
     outputs = recording.one("gangway:components:ClusterAutoscaler").outputs
     assert outputs["role_arn"] == recording.one(ROLE).outputs["arn"]
+
+
+def test_everything_belongs_to_the_component(recording: Recording) -> None:
+    component = recording.one("gangway:components:ClusterAutoscaler")
+    assert {item.parent for item in recording if item is not component} == {component.urn}

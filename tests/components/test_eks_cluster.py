@@ -235,3 +235,8 @@ def test_the_kubeconfig_is_a_secret() -> None:
         pulumi.export("kubeconfig", EksCluster("cluster", ARGS).kubeconfig_json)
 
     assert "kubeconfig" in record(program).secret_exports
+
+
+def test_everything_belongs_to_the_component(closed: Recording) -> None:
+    component = closed.one("gangway:components:EksCluster")
+    assert {item.parent for item in closed if item is not component} == {component.urn}

@@ -38,6 +38,7 @@ def pod_statement() -> dict[str, object]:
 
 def test_pod_identity_may_assume_and_tag_the_session() -> None:
     statement = pod_statement()
+    assert statement["Effect"] == "Allow"
     assert statement["Principal"] == {"Service": "pods.eks.amazonaws.com"}
     assert statement["Action"] == ["sts:AssumeRole", "sts:TagSession"]
 

@@ -306,3 +306,8 @@ def test_outputs_name_group_and_auto_scaling_group(recorded_gpu: Recording) -> N
     outputs = recorded_gpu.one("gangway:components:NodeGroup").outputs
     assert outputs["node_group_name"].startswith("gpu-use1-az4-")
     assert outputs["auto_scaling_group_name"].startswith("eks-gpu-use1-az4-")
+
+
+def test_everything_belongs_to_the_component(recorded_gpu: Recording) -> None:
+    component = recorded_gpu.one("gangway:components:NodeGroup")
+    assert {item.parent for item in recorded_gpu if item is not component} == {component.urn}

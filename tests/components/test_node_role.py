@@ -53,8 +53,16 @@ def test_the_arn_is_known_once_the_policies_are_attached(recording: Recording) -
 
 
 def test_the_arn_is_the_roles(recording: Recording) -> None:
-    assert recording.exports["arn"] == recording.one(ROLE).outputs["arn"]
+    arn = recording.one(ROLE).outputs["arn"]
+    assert recording.exports["arn"] == arn
+    assert recording.one("gangway:components:NodeRole").outputs["arn"] == arn
 
 
 def test_the_role_is_tagged(recording: Recording) -> None:
     assert recording.one(ROLE).inputs["tags"] == {"team": "ml"}
+
+
+def test_everything_belongs_to_the_component(recording: Recording) -> None:
+    component = recording.one("gangway:components:NodeRole")
+    assert recording.one(ROLE).parent == component.urn
+    assert {attachment.parent for attachment in recording.of_type(ATTACHMENT)} == {component.urn}
