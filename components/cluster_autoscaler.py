@@ -108,7 +108,6 @@ def helm_values(args: ClusterAutoscalerArgs) -> dict[str, Any]:
         "image": {"repository": repository, "tag": tag},
         "nodeSelector": dict(args.node_selector),
         "rbac": {"serviceAccount": {"create": True, "name": SERVICE_ACCOUNT}},
-        "replicaCount": 1,
         "resources": {
             "limits": {"memory": "600Mi"},
             "requests": {"cpu": "100m", "memory": "300Mi"},

@@ -216,7 +216,6 @@ class NodeGroup(pulumi.ComponentResource):
                 for kind in ("instance", "network-interface", "volume")
             ],
             tags=tags,
-            update_default_version=True,
             opts=pulumi.ResourceOptions(parent=self),
         )
 

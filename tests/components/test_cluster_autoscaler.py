@@ -160,6 +160,10 @@ def test_the_release_is_pinned(recording: Recording) -> None:
     assert (release["name"], release["version"]) == ("cluster-autoscaler", "9.59.0")
 
 
+def test_its_objects_have_the_short_name(values: dict[str, Any]) -> None:
+    assert values["fullnameOverride"] == "cluster-autoscaler"
+
+
 def test_groups_are_found_by_the_clusters_tag(values: dict[str, Any]) -> None:
     assert values["autoDiscovery"] == {"clusterName": "gangway-dev"}
     assert values["cloudProvider"] == "aws"
