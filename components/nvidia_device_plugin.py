@@ -62,8 +62,11 @@ class NvidiaDevicePluginArgs:
 def helm_values(args: NvidiaDevicePluginArgs) -> dict[str, Any]:
     """Values of the chart."""
     values: dict[str, Any] = {
+        # Said aloud, like migStrategy below: with a sharing configuration the chart would rather
+        # give the plugin SYS_ADMIN than look into it.
+        "deviceListStrategy": "envvar",
         "image": {"repository": charts.mirrored_image(IMAGE, args.registry_mirrors)},
-        # T4 and A10G have no MIG; said aloud, the chart does not ask for SYS_ADMIN.
+        # T4 and A10G have no MIG.
         "migStrategy": "none",
         # The chart's affinity alone would also take other labels; without either, each CPU node
         # would run a plugin that fails. Feature discovery is off, so node groups set this label.

@@ -1,7 +1,5 @@
 """The gang: a Volcano Job whose pods start together or not at all, and what they need beside."""
 
-import hashlib
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,20 +8,12 @@ from typing import Any, Final
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import pod_security, tokens, training_environment, training_pod
+from components import gang, pod_security, tokens, training_environment, training_pod
 from components.training_environment import TrainingEnvironment
 from components.training_pod import WorkerArgs
 from components.volcano import SCHEDULER_NAME
 
 API_VERSION: Final = "batch.volcano.sh/v1alpha1"
-MASTER_TASK: Final = "master"
-WORKER_TASK: Final = "worker"
-PYTORCH_PORT: Final = 23456
-TENSORFLOW_PORT: Final = 2222
-
-HOPELESS_EXIT_CODE: Final = 78
-"""The trainer's answer to wrong configuration or identity: a restart would meet it again."""
-
 FEWEST_RETRIES: Final = 4
 """Each spot interruption takes one; three are an ordinary night."""
 
@@ -32,10 +22,6 @@ MOST_SCRIPT_BYTES: Final = 1_000_000
 """A ConfigMap holds 1 MiB (Kubernetes documentation, ConfigMaps)."""
 
 ENTRY_POINT: Final = "__main__.py"
-IMMUTABLE_ANNOTATION: Final = "gangway.dev/immutable-spec"
-MUTABLE_IN_JOB: Final = frozenset({"minAvailable", "priorityClassName"})
-MUTABLE_IN_TASK: Final = frozenset({"minAvailable", "replicas"})
-"""All that Volcano 1.15 lets an update change (its job webhook)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,43 +80,9 @@ def _check_scripts(scripts: Mapping[str, str]) -> None:
         raise ValueError(message)
 
 
-def _digest(content: Any) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
-
-
 def config_map_name(scripts: Mapping[str, str]) -> str | None:
     """A name that changes with the files, so that changed files are a changed job."""
-    return f"trainer-{_digest(dict(scripts))}" if scripts else None
-
-
-def plugins(framework: str) -> dict[str, list[str]]:
-    """`svc` gives the pods names to meet by; the framework's plugin gives each its rank."""
-    if framework == "tensorflow":
-        flags = [f"--worker={WORKER_TASK}", f"--port={TENSORFLOW_PORT}"]
-    else:
-        flags = [f"--master={MASTER_TASK}", f"--worker={WORKER_TASK}", f"--port={PYTORCH_PORT}"]
-    return {framework: flags, "svc": []}
-
-
-def policies(pending_deadline_minutes: int) -> list[dict[str, Any]]:
-    """When the gang restarts or gives up; the first that matches counts.
-
-    The exit code stands before `PodFailed`, which every failed pod matches. A pod that stays
-    Pending (no node, no image) ends the job and frees the GPUs of its peers.
-    """
-    return [
-        {"action": "AbortJob", "exitCode": HOPELESS_EXIT_CODE},
-        {"action": "RestartJob", "event": "PodEvicted"},
-        {"action": "RestartJob", "event": "PodFailed"},
-        {"action": "AbortJob", "event": "PodPending", "timeout": f"{pending_deadline_minutes}m0s"},
-    ]
-
-
-def replicas(framework: str, workers: int) -> dict[str, int]:
-    """Task name -> pods. PyTorch's rank 0 is a task of its own, as Volcano's plugin wants it."""
-    if framework == "tensorflow":
-        return {WORKER_TASK: workers}
-    return {MASTER_TASK: 1} | ({WORKER_TASK: workers - 1} if workers > 1 else {})
+    return f"trainer-{gang.digest(dict(scripts))}" if scripts else None
 
 
 def job_spec(args: TrainingJobArgs) -> dict[str, Any]:
@@ -147,12 +99,12 @@ def job_spec(args: TrainingJobArgs) -> dict[str, Any]:
         job_name=args.name,
         service_account=args.service_account,
     )
-    counts = replicas(args.environment.framework, args.workers)
+    counts = gang.replicas(args.environment.framework, args.workers)
     return {
         "maxRetry": args.max_retry,
         "minAvailable": sum(counts.values()),
-        "plugins": plugins(args.environment.framework),
-        "policies": policies(args.pending_deadline_minutes),
+        "plugins": gang.plugins(args.environment.framework),
+        "policies": gang.policies(args.pending_deadline_minutes),
         "queue": args.queue,
         "schedulerName": SCHEDULER_NAME,
         # Each task's own minimum too: Volcano would set it once and refuse to shrink below it.
@@ -161,16 +113,6 @@ def job_spec(args: TrainingJobArgs) -> dict[str, Any]:
             for task, count in counts.items()
         ],
     }
-
-
-def immutable_digest(spec: Mapping[str, Any]) -> str:
-    """Changes exactly when the change is one that Volcano refuses to make in place."""
-    kept = {key: value for key, value in spec.items() if key not in MUTABLE_IN_JOB}
-    tasks = [
-        {key: value for key, value in task.items() if key not in MUTABLE_IN_TASK}
-        for task in spec["tasks"]
-    ]
-    return _digest(kept | {"tasks": tasks})
 
 
 class TrainingJob(pulumi.ComponentResource):
@@ -205,7 +147,9 @@ class TrainingJob(pulumi.ComponentResource):
             kind="Job",
             metadata={
                 "annotations": {
-                    IMMUTABLE_ANNOTATION: pulumi.Output.from_input(spec).apply(immutable_digest)
+                    gang.IMMUTABLE_ANNOTATION: pulumi.Output.from_input(spec).apply(
+                        gang.immutable_digest
+                    )
                 },
                 "name": args.name,
                 "namespace": self.namespace,
