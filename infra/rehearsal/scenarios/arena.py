@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from infra.errors import GangwayError
-from infra.rehearsal.kubernetes_api import KubernetesApi
+from infra.rehearsal.kubernetes_api import ApiUnreachableError, KubernetesApi
 from infra.rehearsal.scenarios import workloads
 from infra.rehearsal.scenarios.events import Micros, PodName
 from infra.rehearsal.scenarios.holdings import Gang
@@ -77,29 +77,40 @@ class Arena:
             self._api.delete(f"{pods_path}/{pod['metadata']['name']}", grace_seconds=0)
 
     def clear(self) -> None:
-        """Delete every object that carries the scenario's label, and wait until it is gone."""
-        for half in self._halves:
-            self._clear_work(half)
-        for path, name in self._owned():
-            self._api.delete(f"{path}/{name}")
+        """Delete every object that carries the scenario's label, until all of it is gone.
+
+        An API server that is slow to answer is asked again: nothing is left to be cleaned by hand.
+        """
         wait_until(
-            lambda: not self._delete_again(),
+            self._is_clear,
             what="the removal of the demo's namespaces, nodes and queues",
             deadline_seconds=_CLEAR_SECONDS,
         )
 
+    def _is_clear(self) -> bool:
+        try:
+            for half in self._halves:
+                self._clear_work(half)
+            owned = self._owned()
+            for path, name in owned:
+                # A queue is refused while it still has pod groups: these go with the namespace.
+                if path != QUEUES or all(other == QUEUES for other, _ in owned):
+                    self._api.delete(f"{path}/{name}")
+        except ApiUnreachableError:
+            return False
+        return not owned
+
     def _clear_work(self, half: Half) -> None:
-        jobs = _collection(half, "Job")
+        jobs, pods = _collection(half, "Job"), _collection(half, "Pod")
         for job in self._api.items(jobs):
             self._api.delete(f"{jobs}/{job['metadata']['name']}")
+        for pod in self._api.items(pods):
+            self._api.delete(f"{pods}/{pod['metadata']['name']}", grace_seconds=0)
         for node in half.nodes:
             for pod in self._api.items("/api/v1/pods", fieldSelector=f"spec.nodeName={node}"):
                 metadata = pod["metadata"]
                 path = f"{_NAMESPACES}/{metadata['namespace']}/pods/{metadata['name']}"
                 self._api.delete(path, grace_seconds=0)
-        for pod in self._api.items(_collection(half, "Pod")):
-            path = f"{_collection(half, 'Pod')}/{pod['metadata']['name']}"
-            self._api.delete(path, grace_seconds=0)
 
     def _owned(self) -> list[tuple[str, str]]:
         return [
@@ -107,14 +118,6 @@ class Arena:
             for path in (_NAMESPACES, _NODES, QUEUES)
             for item in self._api.items(path, labelSelector=OWNED_LABEL)
         ]
-
-    def _delete_again(self) -> list[tuple[str, str]]:
-        # A queue is refused while it still has pod groups: these go with the namespace.
-        owned = self._owned()
-        if all(path == QUEUES for path, _ in owned):
-            for path, name in owned:
-                self._api.delete(f"{path}/{name}")
-        return owned
 
     def _build(self) -> None:
         for half in self._halves:

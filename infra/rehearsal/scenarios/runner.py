@@ -23,7 +23,7 @@ from infra.rehearsal.scenarios.scenario import (
     View,
 )
 from infra.rehearsal.scenarios.workloads import Half
-from infra.waiting import wait_until
+from infra.waiting import DeadlineExceededError, wait_until
 
 _TICK_SECONDS: Final = 0.1
 
@@ -39,13 +39,17 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recording:
-    """Everything observed in one play; verdicts are made of this alone."""
+    """Everything observed in one play; verdicts are made of this alone.
+
+    `stopped` says what did not come in time when the play could not go on to its end.
+    """
 
     clock_error: Micros
     ended: Micros
     events: dict[str, tuple[Event, ...]]
     marks: tuple[Mark, ...]
     started: Micros
+    stopped: str | None
 
 
 Onlooker = Callable[[Recording], None]
@@ -75,14 +79,15 @@ class Runner:
         self._started = self._now()
 
     def play(self) -> Recording:
-        """Play all steps; the scenario's corner of the cluster must be built.
-
-        Raises DeadlineExceededError when a step's condition does not come in time.
-        """
-        for step in self._scenario.steps:
-            self._begin(step)
+        """Play all steps, or those up to one whose condition does not come in time."""
+        stopped = None
+        try:
+            for step in self._scenario.steps:
+                self._begin(step)
+        except DeadlineExceededError as error:
+            stopped = str(error)
         self._observe()
-        return self._recording()
+        return self._recording(stopped)
 
     def _begin(self, step: Step) -> None:
         since = self._now()
@@ -155,7 +160,7 @@ class Runner:
         """This machine's time, moved onto the API server's clock."""
         return offset(self._exchanges).apply(time.time_ns() // 1000)
 
-    def _recording(self) -> Recording:
+    def _recording(self, stopped: str | None = None) -> Recording:
         return Recording(
             clock_error=offset(self._exchanges).error,
             ended=self._now(),
@@ -164,4 +169,5 @@ class Runner:
             },
             marks=tuple(self._marks),
             started=self._started,
+            stopped=stopped,
         )
