@@ -207,7 +207,8 @@ def scheduled_at(pod: Pod, cluster: Cluster) -> str | None:
     document = cluster.get(f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}") or {}
     for condition in document.get("status", {}).get("conditions", ()):
         if condition.get("type") == "PodScheduled" and condition.get("status") == "True":
-            return condition.get("lastTransitionTime")
+            moment = condition.get("lastTransitionTime")
+            return str(moment) if moment else None
     return None
 
 

@@ -231,7 +231,7 @@ def join(ranks: Sequence[Document], start: Mapping[str, Any], finished_at: datet
 def root_cause(failures: Sequence[Document]) -> Document | None:
     """Of several failures, the one that is not about having lost another rank."""
     own = [one for one in failures if one["exit_code"] != ExitCode.PEER_LOST]
-    return (own or list(failures) or [None])[0]
+    return next(iter(own or failures), None)
 
 
 def gang(hellos: Sequence[Mapping[str, Any]]) -> Document:
