@@ -19,6 +19,22 @@ ACCOUNT_ID: Final = "123456789012"
 PARTITION: Final = "aws"
 
 
+DEFAULT_REGION: Final = "us-east-1"
+
+
+def remember_region(state_dir: Path, region: str) -> None:
+    """Keep the region that the stack runs in, for those who see only the state folder."""
+    file = state_dir / "aws" / "region"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(region, "utf-8")
+
+
+def remembered_region(state_dir: Path) -> str:
+    """Return the region that the stack runs in."""
+    file = state_dir / "aws" / "region"
+    return file.read_text("utf-8") if file.exists() else DEFAULT_REGION
+
+
 @dataclass(kw_only=True)
 class Account:
     """Everything a resource type needs to act on the emulated account of one rehearsal."""
@@ -26,7 +42,7 @@ class Account:
     state_dir: Path
     region: str
     clock: Clock = field(default_factory=Clock)
-    _clients: dict[str, Any] = field(default_factory=dict)
+    _clients: dict[tuple[str, str, str], Any] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @functools.cached_property
@@ -36,11 +52,13 @@ class Account:
 
     def client(self, service: str) -> Any:
         """Return the client of a service, pointed at moto."""
+        endpoint = server.running(self.state_dir).endpoint
+        key = (service, self.region, endpoint)
         with self._lock:
-            if service not in self._clients:
-                self._clients[service] = boto3.client(
+            if key not in self._clients:
+                self._clients[key] = boto3.client(
                     service,
-                    endpoint_url=server.running(self.state_dir).endpoint,
+                    endpoint_url=endpoint,
                     region_name=self.region,
                     aws_access_key_id="rehearsal",
                     aws_secret_access_key="rehearsal",  # noqa: S106 - moto takes any
@@ -50,7 +68,7 @@ class Account:
                         s3={"addressing_style": "path"},
                     ),
                 )
-            return self._clients[service]
+            return self._clients[key]
 
     @property
     def kubernetes(self) -> KubernetesApi | None:

@@ -39,9 +39,11 @@ def wrapped_map(properties: Mapping[str, Any]) -> dict[str, PropertyValue]:
 
 
 def wrapped(value: Any) -> PropertyValue:
-    """Return one plain value as Pulumi's."""
-    if value == UNKNOWN_TEXT:
-        return PropertyValue.computed()
+    """Return one plain value as Pulumi's.
+
+    What is not known stays UNKNOWN_TEXT: that is how it travels, and the SDK can neither write
+    nor read its own Computed.
+    """
     if isinstance(value, Mapping):
         return PropertyValue(wrapped_map(value))
     if isinstance(value, list | tuple):

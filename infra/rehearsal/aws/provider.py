@@ -14,7 +14,7 @@ from infra.errors import GangwayError
 from infra.preview.aws_api import create_problems, sdk_properties
 from infra.preview.aws_values import UNKNOWN_TEXT
 from infra.rehearsal.aws import functions, naming
-from infra.rehearsal.aws.account import Account
+from infra.rehearsal.aws.account import DEFAULT_REGION, Account, remember_region
 from infra.rehearsal.aws.catalogue import RESOURCE_TYPES
 from infra.rehearsal.aws.clock import CREATE_SECONDS, DELETE_SECONDS, Clock
 from infra.rehearsal.aws.differences import (
@@ -37,7 +37,7 @@ Answer = TypeVar("Answer")
 class EmulatedAws(engine.Provider):
     """The aws provider of one rehearsal."""
 
-    def __init__(self, state_dir: Path, *, region: str = "us-east-1", clock: Clock | None = None):
+    def __init__(self, state_dir: Path, *, region: str = DEFAULT_REGION, clock: Clock | None = None):
         self.account = Account(
             state_dir=state_dir, region=region, clock=clock or Clock.from_environment()
         )
@@ -68,6 +68,7 @@ class EmulatedAws(engine.Provider):
             _REGION_SETTING
         )
         self.account.region = region or self.account.region
+        remember_region(self.account.state_dir, self.account.region)
         return engine.ConfigureResponse(
             accept_secrets=True, supports_preview=True, accept_resources=True
         )
@@ -95,7 +96,7 @@ class EmulatedAws(engine.Provider):
         new = plain_map(request.new_inputs)
         state = plain_map(request.old_state)
         old_inputs = getattr(request, "old_inputs", None)
-        old = plain_map(old_inputs) if old_inputs else _known_inputs(kind, state, new)
+        old = plain_map(old_inputs) if old_inputs else _known_inputs(state, new)
         found = list(differences(old, new))
         replacing = [path for path, _ in found if replaces(path, kind.replaces)]
         return engine.DiffResponse(
@@ -207,9 +208,7 @@ def kind_of(request_type: str) -> ResourceType:
     return kind
 
 
-def _known_inputs(
-    kind: ResourceType, state: Mapping[str, Any], new: Mapping[str, Any]
-) -> dict[str, Any]:
+def _known_inputs(state: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """Return the old inputs out of a state: what the new ones name, as far as it was set."""
     return inputs_of(state, {name: new[name] for name in new if name in state})
 

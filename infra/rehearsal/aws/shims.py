@@ -4,7 +4,7 @@ import shlex
 import sys
 from pathlib import Path
 
-_AWS_TOKEN = """\
+_CLI = """\
 #!/bin/sh
 # Written by the rehearsal: stands for AWS CLI 2 (see infra/rehearsal/aws/aws_cli.py).
 exec {python} -m infra.rehearsal.aws.aws_cli {state} "$@"
@@ -28,7 +28,7 @@ def write_shims(state_dir: Path) -> Path:
         "state": shlex.quote(str(state_dir)),
         "log": shlex.quote(str(log)),
     }
-    for name, text in (("aws", _AWS_TOKEN), ("pulumi-resource-aws", _PROVIDER)):
+    for name, text in (("aws", _CLI), ("pulumi-resource-aws", _PROVIDER)):
         file = folder / name
         file.write_text(text.format(**words), "utf-8")
         file.chmod(0o755)

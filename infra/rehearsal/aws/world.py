@@ -1,12 +1,13 @@
 """The emulated account as the rest of the rehearsal sees it: instances, spot, pod identities."""
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from infra.errors import GangwayError
-from infra.rehearsal.aws.account import Account
+from infra.rehearsal.aws.account import Account, remembered_region
 from infra.rehearsal.aws.types.eks_cluster import NODE_GROUP, POD_IDENTITY
 from infra.rehearsal.aws.types.iam import attached_policies
 
@@ -35,7 +36,7 @@ class Instance:
     """A running EC2 instance of a managed node group, which is to be a node."""
 
     id: str
-    type: str
+    instance_type: str
     zone: str
     zone_id: str
     region: str
@@ -74,9 +75,10 @@ class World:
         self._account = account
 
     @staticmethod
-    def open(state_dir: Path, *, region: str = "us-east-1") -> "World":
-        """Open a rehearsal's account; nothing is started."""
-        return World(Account(state_dir=state_dir, region=region))
+    @functools.cache
+    def open(state_dir: Path) -> "World":
+        """Open a rehearsal's account in the region it runs in; nothing is started."""
+        return World(Account(state_dir=state_dir, region=remembered_region(state_dir)))
 
     def instances(self) -> tuple[Instance, ...]:
         """Return the instances of every node group that have joined or are to join, by id.
@@ -168,7 +170,7 @@ def _instance(
     zone = one["Placement"]["AvailabilityZone"]
     return Instance(
         id=one["InstanceId"],
-        type=one["InstanceType"],
+        instance_type=one["InstanceType"],
         zone=zone,
         zone_id=_zone_ids(account).get(zone, ""),
         region=account.region,

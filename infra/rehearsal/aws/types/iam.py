@@ -323,7 +323,7 @@ class InstanceProfile(ResourceType):
             (iam.add_role_to_instance_profile, new.get("role")),
         ):
             if role and old.get("role") != new.get("role"):
-                call(InstanceProfileName=resource_id, RoleName=role_name(role))
+                if_there(call, InstanceProfileName=resource_id, RoleName=role_name(role))
 
     @override
     def delete(self, account: Account, resource_id: str, state: Properties) -> None:
