@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import pulumi
 import pulumi_aws as aws
@@ -77,7 +77,7 @@ def bucket_policy(bucket_arn: str) -> str:
     )
 
 
-def lifecycle_rules(args: ResultsBucketArgs) -> list[dict[str, Any]]:
+def lifecycle_rules(args: ResultsBucketArgs) -> list[aws.s3.BucketLifecycleConfigurationRuleArgsDict]:
     """Results stay; checkpoints, replaced versions and broken uploads go after their days."""
     return [
         {
