@@ -29,15 +29,13 @@ def check_identity(
     deadline_seconds: float = DEADLINE_SECONDS,
 ) -> Identity:
     """Return who the caller is, or refuse to go on as anyone but the expected role."""
+
+    def ask() -> str:
+        # A client keeps the lack of credentials that it was made with, so each try has its own.
+        return str((client or make_client("sts", region)).get_caller_identity()["Arn"])
+
     try:
-        client = client or make_client("sts", region)
-        arn = str(
-            persist(
-                "asking STS who this pod is",
-                lambda: client.get_caller_identity()["Arn"],
-                deadline_seconds=deadline_seconds,
-            )
-        )
+        arn = persist("asking STS who this pod is", ask, deadline_seconds=deadline_seconds)
     except StorageError as error:
         message = f"no identity as {expected_role_arn}: {error}"
         raise NoIdentityError(message) from error

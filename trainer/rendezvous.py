@@ -110,11 +110,13 @@ class Gang:
             self._follow(deadline, stop)
 
     def lost_peer(self) -> str | None:
-        """Name a peer that went without its document, or None."""
+        """Say which peer failed or went without its document, or None."""
         with self.changed:
             for link in self.links.values():
+                if link.report is not None and link.report.get("status") == "failed":
+                    return f"{link.peer} failed"
                 if link.lost and link.report is None and not link.farewell:
-                    return link.peer
+                    return f"{link.peer} is gone"
         return None
 
     def collect(self, own: Message, deadline_seconds: float = FAREWELL_SECONDS) -> list[Message]:

@@ -25,8 +25,11 @@ MISSING: Final = frozenset({"NoSuchKey", "404", "NotFound"})
 
 
 def make_client(service: str, region: str) -> Any:
-    """Make a boto3 client that does not retry by itself, so that one place decides how long."""
-    import boto3  # noqa: PLC0415 - the pure parts of the package work without boto3
+    """Make a boto3 client that does not retry by itself, so that one place decides how long.
+
+    A session of its own looks for credentials afresh: they may not have been there before.
+    """
+    from boto3.session import Session  # noqa: PLC0415 - the pure parts work without boto3
     from botocore.config import Config  # noqa: PLC0415
 
     config = Config(
@@ -34,7 +37,7 @@ def make_client(service: str, region: str) -> Any:
         read_timeout=READ_SECONDS,
         retries={"total_max_attempts": 1, "mode": "standard"},
     )
-    return boto3.client(service, region_name=region, config=config)
+    return Session().client(service, region_name=region, config=config)
 
 
 class Storage:
@@ -50,9 +53,17 @@ class Storage:
     ) -> None:
         self.bucket = destination.bucket
         self.prefix = destination.prefix
-        self.client = client or make_client("s3", destination.region)
+        self._client = client
+        self._region = destination.region
         self.deadline_seconds = deadline_seconds
         self.first_pause_seconds = first_pause_seconds
+
+    @property
+    def client(self) -> Any:
+        """The S3 client, made on first use: that may fail for a while, like any other call."""
+        if self._client is None:
+            self._client = make_client("s3", self._region)
+        return self._client
 
     def put(self, key: str, body: bytes, content_type: str = "application/octet-stream") -> None:
         """Write one object whole; S3 shows it whole or not at all."""

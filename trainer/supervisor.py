@@ -32,6 +32,8 @@ RESULT_GRACE_SECONDS: Final = 10.0
 """After the result: time for a framework to take itself down."""
 FAILED_REPORT_SECONDS: Final = 5.0
 """How long rank 0 waits for the others' documents of a failed attempt."""
+HAND_OVER_SECONDS: Final = 20.0
+"""How long the others then wait for rank 0, which may have to end its training first."""
 
 
 class Supervisor:
@@ -66,6 +68,10 @@ class Supervisor:
         except TrainerError as error:
             self.record.duration_seconds = time.monotonic() - began
             return self._fail(error.exit_code, str(error))
+        except Exception as error:
+            LOG.exception("the supervisor itself failed")
+            self.record.duration_seconds = time.monotonic() - began
+            return self._fail(ExitCode.TRAINING_FAILED, f"{type(error).__name__}: {error}")
         finally:
             self.monitor.end()
             if self.gang is not None:
@@ -186,7 +192,7 @@ class Supervisor:
             lost = gang.lost_peer()
             if lost:
                 processes.end(LOST_GRACE_SECONDS)
-                message = f"{lost} is gone; this rank ends so that the gang can start again"
+                message = f"{lost}; this rank ends so that the gang can start again"
                 raise PeerLostError(message)
             if self.stop.is_set():
                 processes.end(PREEMPTED_GRACE_SECONDS)
@@ -288,7 +294,7 @@ class Supervisor:
             self._put_job(report.join(ranks, start, datetime.now(UTC)))
             if gang:
                 gang.dismiss()
-        elif gang is None or not gang.hand_over(own, FAILED_REPORT_SECONDS):
+        elif gang is None or not gang.hand_over(own, HAND_OVER_SECONDS):
             self._put_job(report.join([own], start, datetime.now(UTC)))
 
     def _lonely_start(self, own: Document) -> Document:

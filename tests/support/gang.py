@@ -21,7 +21,7 @@ REPOSITORY = Path(__file__).parents[2]
 ROLE = "trainer"
 ROLE_ARN = f"arn:aws:iam::123456789012:role/{ROLE}"
 REGION = "us-east-1"
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 300.0
 PRICES = {
     "date": "2026-11-30",
     "region": REGION,

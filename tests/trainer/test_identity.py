@@ -4,6 +4,7 @@ import pytest
 from botocore.exceptions import NoCredentialsError
 
 from tests.support.pod_environment import ROLE_ARN
+from trainer import identity
 from trainer.exits import ConfigurationError, ExitCode, NoIdentityError
 from trainer.identity import Identity, check_identity, role_of
 
@@ -50,6 +51,13 @@ def test_no_credentials_within_the_deadline_is_a_cause_of_its_own() -> None:
     with pytest.raises(NoIdentityError, match=f"no identity as {ROLE_ARN}") as failure:
         check(NoCredentialsError())
     assert failure.value.exit_code is ExitCode.NO_IDENTITY
+
+
+def test_credentials_that_come_late_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = "arn:aws:sts::123456789012:assumed-role/trainer/pod"
+    clients = iter([Sts(NoCredentialsError()), Sts(late)])
+    monkeypatch.setattr(identity, "make_client", lambda *_: next(clients))
+    assert check_identity(ROLE_ARN, "us-east-1").role == "trainer"
 
 
 def test_other_partitions_are_known() -> None:

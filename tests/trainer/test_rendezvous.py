@@ -176,14 +176,33 @@ def test_a_rank_that_goes_is_known_to_the_others_at_once(pair: Meeting) -> None:
     pair.meet(leader, follower)
     assert leader.lost_peer() is None
     follower.close()
-    assert eventually(lambda: leader.lost_peer() == "rank 1 (pod-1)")
+    assert eventually(lambda: leader.lost_peer() == "rank 1 (pod-1) is gone")
+
+
+def test_a_rank_that_failed_is_lost_before_it_goes(pair: Meeting) -> None:
+    leader, follower = pair.gang(0), pair.gang(1)
+    pair.meet(leader, follower)
+    handing = threading.Thread(target=lambda: follower.hand_over({"status": "failed"}, 10))
+    handing.start()
+    assert eventually(lambda: leader.lost_peer() == "rank 1 (pod-1) failed")
+    leader.dismiss()
+    handing.join(10)
+
+
+def test_a_rank_that_finished_is_not_lost(pair: Meeting) -> None:
+    leader, follower = pair.gang(0), pair.gang(1)
+    pair.meet(leader, follower)
+    follower.hand_over({"status": "success"}, 0.0)
+    follower.close()
+    assert eventually(lambda: leader.links[1].lost and leader.links[1].report)
+    assert leader.lost_peer() is None
 
 
 def test_a_leader_that_goes_is_known_to_the_others_at_once(pair: Meeting) -> None:
     leader, follower = pair.gang(0), pair.gang(1)
     pair.meet(leader, follower)
     leader.close()
-    assert eventually(lambda: follower.lost_peer() == "the leader 127.0.0.1")
+    assert eventually(lambda: follower.lost_peer() == "the leader 127.0.0.1 is gone")
 
 
 def test_a_silent_rank_is_lost(pair: Meeting, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +210,7 @@ def test_a_silent_rank_is_lost(pair: Meeting, monkeypatch: pytest.MonkeyPatch) -
     leader, follower = pair.gang(0), pair.gang(1)
     pair.meet(leader, follower)
     monkeypatch.setattr(rendezvous, "SILENCE_SECONDS", 0.05)
-    assert eventually(lambda: leader.lost_peer() == "rank 1 (pod-1)")
+    assert eventually(lambda: leader.lost_peer() == "rank 1 (pod-1) is gone")
 
 
 def test_the_others_leave_only_after_rank_0_has_their_documents(pair: Meeting) -> None:
