@@ -2,6 +2,7 @@
 
 import gc
 import sys
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -39,6 +40,13 @@ def preview(
     job_minutes: Annotated[
         int, typer.Option(min=1, help="Minutes of training that the cost of a job assumes.")
     ] = DEFAULT_JOB_MINUTES,
+    today: Annotated[
+        datetime | None,
+        typer.Option(
+            formats=["%Y-%m-%d"],
+            help="Day on which to ask whether the prices are stale; not asked when left out.",
+        ),
+    ] = None,
 ) -> None:
     """Show what an environment is, what it costs and whether it is sound."""
     # The provider SDKs make some ten thousand classes and no garbage: without the collector the
@@ -47,7 +55,11 @@ def preview(
     from infra.preview.cost import Assumptions  # noqa: PLC0415 - after the collector is off
     from infra.preview.planning import report_for  # noqa: PLC0415 - as above
 
-    report = report_for(environment, assumptions=Assumptions(job_minutes=job_minutes))
+    report = report_for(
+        environment,
+        assumptions=Assumptions(job_minutes=job_minutes),
+        today=today.date() if today else None,
+    )
     write(report, output_format, out)
     raise typer.Exit(report.exit_code)
 

@@ -11,8 +11,8 @@ from infra.errors import UsageError
 from infra.preview.planning import report_for
 from infra.preview.report.mermaid import render_mermaid
 
-START: Final = "<!-- picture: drawn by `make picture` -->"
-END: Final = "<!-- end of picture -->"
+START: Final = "<!-- picture: `make picture` redraws it from the recorded graph -->"
+END: Final = "<!-- /picture -->"
 ENVIRONMENT: Final = "dev"
 
 

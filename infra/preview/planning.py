@@ -1,5 +1,6 @@
 """From an environment's name to its report: load, record, price, check."""
 
+import datetime
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,7 @@ from infra.preview.cost import Assumptions, Cost, estimate
 from infra.preview.recorder import record
 from infra.preview.report import model
 from stacks import loader
-from stacks.prices import load_prices
+from stacks.prices import load_prices, stale
 from stacks.settings import Settings
 
 REPOSITORY_ROOT: Final = Path(__file__).resolve().parents[2]
@@ -23,8 +24,11 @@ def report_for(
     *,
     assumptions: Assumptions | None = None,
     directory: Path = REPOSITORY_ROOT,
+    today: datetime.date | None = None,
 ) -> model.Report:
     """Load, record, price and check one environment.
+
+    The prices' age is judged only when `today` is given: no clock is read for it.
 
     Refused settings make a report of refusals. Raises UsageError for an environment that has no
     stack file, GangwayError when the program itself fails.
@@ -42,11 +46,15 @@ def report_for(
             for sentence in error.sentences
         )
         return model.unusable(environment, refusals)
-    return report_of(settings, program(settings), assumptions or Assumptions())
+    return report_of(settings, program(settings), assumptions or Assumptions(), today=today)
 
 
 def report_of(
-    settings: Settings, declare: Callable[[], None], assumptions: Assumptions
+    settings: Settings,
+    declare: Callable[[], None],
+    assumptions: Assumptions,
+    *,
+    today: datetime.date | None = None,
 ) -> model.Report:
     """Record `declare`, price and check it. Raises GangwayError when it fails."""
     try:
@@ -61,10 +69,11 @@ def report_of(
         reason = " ".join(str(error).split()) or type(error).__name__
         message = f"the program fails for {settings.environment}: {reason}"
         raise GangwayError(message) from error
-    cost = estimate(recording, load_prices(settings.region), settings, assumptions)
+    prices = load_prices(settings.region)
+    cost = estimate(recording, prices, settings, assumptions)
     verdicts = (
         *run_checks(recording, settings),
-        *price_verdicts(cost),
+        *price_verdicts(cost, stale(prices, today) if today else None),
         *(Verdict(check="program", level="warning", sentence=text) for text in recording.messages),
     )
     return model.build(
@@ -87,9 +96,9 @@ def program(settings: Settings) -> Callable[[], None]:
     return run
 
 
-def price_verdicts(cost: Cost) -> tuple[Verdict, ...]:
-    """A warning when another region's prices stand in, or a node's price is not known."""
-    sentences = []
+def price_verdicts(cost: Cost, age: str | None) -> tuple[Verdict, ...]:
+    """Warnings of old prices, another region's prices, nodes without a price."""
+    sentences = [age] if age else []
     if cost.substituted_for:
         sentences.append(
             f"stacks/prices has no figures for {cost.substituted_for}; those of "

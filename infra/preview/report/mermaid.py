@@ -12,7 +12,7 @@ def mermaid(recording: Recording) -> str:
     """A Mermaid flowchart of the outermost components, no fences around it."""
     graph = Graph(recording)
     parts = components(graph)
-    lines = ["flowchart LR"]
+    lines = ["flowchart TD"]
     lines += [f'    {_id(part)}["{label(recording, part)}"]' for part in parts.values()]
     arrows = edges(graph)
     for urn, part in parts.items():

@@ -168,9 +168,13 @@ def _branch(
 def counts(recording: Recording) -> tuple[tuple[str, int], ...]:
     """How many resources of each kind of provider, largest first."""
     kinds = Counter(_kind(resource) for resource in recording)
-    return tuple(sorted(kinds.items(), key=lambda item: (-item[1], item[0])))
+    ordered = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
+    plural = ("component", "provider")
+    return tuple(
+        (f"{kind}s" if kind in plural and number > 1 else kind, number) for kind, number in ordered
+    )
 
 
 def _kind(resource: RecordedResource) -> str:
-    names = {"aws": "AWS", "eks": "pulumi-eks", "kubernetes": "Kubernetes", "pulumi": "providers"}
-    return names.get(resource.package, "components")
+    names = {"aws": "AWS", "eks": "pulumi-eks", "kubernetes": "Kubernetes", "pulumi": "provider"}
+    return names.get(resource.package, "component")

@@ -1,4 +1,4 @@
-"""The graph as an inline SVG: one column a wave, an arrow to each part from what it needs."""
+"""The graph as an inline SVG: one row a step, an arrow to each part from what it needs."""
 
 from dataclasses import dataclass
 from html import escape
@@ -7,10 +7,10 @@ from typing import Final
 from infra.preview.graph import Graph, component_waves, reduced
 from infra.preview.recording import Recording
 
-BOX_WIDTH: Final = 172
-BOX_HEIGHT: Final = 52
-COLUMN_GAP: Final = 64
-ROW_GAP: Final = 18
+BOX_WIDTH: Final = 204
+BOX_HEIGHT: Final = 50
+COLUMN_GAP: Final = 28
+ROW_GAP: Final = 38
 MARGIN: Final = 12
 
 
@@ -26,13 +26,13 @@ class Box:
 
     @property
     def middle(self) -> int:
-        """Height at which arrows meet the box."""
-        return self.y + BOX_HEIGHT // 2
+        """Where arrows meet the box, from the left."""
+        return self.x + BOX_WIDTH // 2
 
     def drawn(self) -> str:
         """The box with its name, kind and number of resources."""
         inside = f", {self.size} resources" if self.size > 1 else ""
-        title = self.name if len(self.name) <= 21 else f"{self.name[:20]}…"  # noqa: PLR2004
+        title = self.name if len(self.name) <= 25 else f"{self.name[:24]}…"  # noqa: PLR2004
         return (
             f'<g class="box {escape(self.kind)}"><title>{escape(self.name)}</title>'
             f'<rect x="{self.x}" y="{self.y}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="8"/>'
@@ -67,21 +67,32 @@ def svg(recording: Recording) -> str:
 
 
 def _boxes(graph: Graph) -> dict[str, Box]:
-    waves = component_waves(graph)
-    tallest = max(len(wave) for wave in waves)
+    rows = _rows(graph)
+    widest = max(len(row) for row in rows)
     boxes: dict[str, Box] = {}
-    for column, wave in enumerate(waves):
-        free = (tallest - len(wave)) * (BOX_HEIGHT + ROW_GAP) // 2
-        for row, urn in enumerate(wave):
+    for number, row in enumerate(rows):
+        free = (widest - len(row)) * (BOX_WIDTH + COLUMN_GAP) // 2
+        for column, urn in enumerate(row):
             resource = graph.resources[urn]
             boxes[urn] = Box(
                 name=resource.name,
                 kind=resource.type.rpartition(":")[2],
                 size=_size(graph.recording, urn),
-                x=MARGIN + column * (BOX_WIDTH + COLUMN_GAP),
-                y=MARGIN + free + row * (BOX_HEIGHT + ROW_GAP),
+                x=MARGIN + free + column * (BOX_WIDTH + COLUMN_GAP),
+                y=MARGIN + number * (BOX_HEIGHT + ROW_GAP),
             )
     return boxes
+
+
+def _rows(graph: Graph) -> list[list[str]]:
+    """Parts by the step in which they can be made; those that need nothing, just before use."""
+    waves = component_waves(graph)
+    edges = graph.component_edges()
+    step = {urn: number for number, wave in enumerate(waves) for urn in wave}
+    for urn in waves[0]:
+        users = [step[user] for user in step if urn in edges.get(user, ())]
+        step[urn] = max(0, min(users, default=1) - 1)
+    return [[urn for urn in step if step[urn] == number] for number in range(len(waves))]
 
 
 def _size(recording: Recording, urn: str) -> int:
@@ -89,9 +100,9 @@ def _size(recording: Recording, urn: str) -> int:
 
 
 def _arrow(start: Box, end: Box) -> str:
-    left, right = start.x + BOX_WIDTH, end.x - 2
-    bend = max(28, (right - left) // 2)
+    top, bottom = start.y + BOX_HEIGHT, end.y - 2
+    bend = max(16, (bottom - top) // 2)
     return (
-        f'<path class="arrow" marker-end="url(#head)" d="M{left} {start.middle} '
-        f'C{left + bend} {start.middle} {right - bend} {end.middle} {right} {end.middle}"/>'
+        f'<path class="arrow" marker-end="url(#head)" d="M{start.middle} {top} '
+        f'C{start.middle} {top + bend} {end.middle} {bottom - bend} {end.middle} {bottom}"/>'
     )

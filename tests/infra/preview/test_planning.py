@@ -1,5 +1,6 @@
 """From an environment's name to a report."""
 
+import datetime
 from pathlib import Path
 
 import pulumi
@@ -58,3 +59,12 @@ def test_warnings_of_the_program_and_of_prices_are_verdicts() -> None:
     warnings = [(item.check, item.sentence) for item in report.verdicts if item.level == "warning"]
     assert ("program", "mind the gap") in warnings
     assert any(check == "prices" and "eu-west-1" in sentence for check, sentence in warnings)
+
+
+@pytest.mark.parametrize(("today", "warnings"), [(None, 0), ("2026-12-31", 0), ("2027-06-01", 1)])
+def test_old_prices_are_warned_of_only_when_a_day_is_given(
+    today: str | None, warnings: int
+) -> None:
+    day = datetime.date.fromisoformat(today) if today else None
+    report = planning.report_of(sample_settings.settings(), lambda: None, Assumptions(), today=day)
+    assert sum("days old" in verdict.sentence for verdict in report.verdicts) == warnings

@@ -127,7 +127,7 @@ def test_json_holds_no_secret(report: model.Report) -> None:
 
 def test_mermaid_draws_an_arrow_from_what_is_needed() -> None:
     picture = mermaid(record(sample))
-    assert picture.startswith("flowchart LR\n")
+    assert picture.startswith("flowchart TD\n")
     assert '    Network_network["network<br/><i>Network</i><br/>6 resources"]' in picture
     assert "    Network_network --> EksCluster_cluster\n" in picture
     assert "Network_network --> Volcano_volcano" not in picture
