@@ -13,6 +13,8 @@ from components import identity, tokens
 CHECKPOINT_FOLDER: Final = "checkpoints/"
 """Below the results prefix; the trainer writes there what only a restart needs."""
 
+LifecycleRule = aws.s3.BucketLifecycleConfigurationRuleArgsDict
+
 UPLOAD_LEFTOVER_DAYS: Final = 7
 OLDEST_TLS: Final = "1.2"
 BUCKET_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
@@ -77,7 +79,7 @@ def bucket_policy(bucket_arn: str) -> str:
     )
 
 
-def lifecycle_rules(args: ResultsBucketArgs) -> list[aws.s3.BucketLifecycleConfigurationRuleArgsDict]:
+def lifecycle_rules(args: ResultsBucketArgs) -> list[LifecycleRule]:
     """Results stay; checkpoints, replaced versions and broken uploads go after their days."""
     return [
         {

@@ -163,7 +163,7 @@ class TrainingJob(pulumi.ComponentResource):
                 replace_on_changes=["metadata.annotations"],
             ),
         )
-        self.job_name = job.metadata["name"]
+        self.job_name = job.metadata["name"]  # type: ignore[attr-defined]  # set at run time
         self.register_outputs({"job_name": self.job_name, "namespace": self.namespace})
 
     def _account(self, name: str, args: TrainingJobArgs) -> list[pulumi.Resource]:
