@@ -53,7 +53,7 @@ def up(state: StateFolder, tools: Mapping[str, Path]) -> None:
     require_tools(tools)
     if _is_created(state):
         _refuse_taken_ports(state)
-        _kwokctl(state, tools, "start", "cluster")
+        _start_again(state, tools)
     else:
         _create(state, tools)
     _publish(state)
@@ -70,7 +70,7 @@ def heal(state: StateFolder, tools: Mapping[str, Path]) -> list[str]:
     """Start components that ended by themselves; returns their names."""
     gone = [name for name, alive in status(state).items() if not alive]
     if gone:
-        _kwokctl(state, tools, "start", "cluster")
+        _start_again(state, tools)
     return gone
 
 
@@ -138,6 +138,17 @@ def _create(state: StateFolder, tools: Mapping[str, Path]) -> None:
         "--wait",
         "0s",
     )
+
+
+def _start_again(state: StateFolder, tools: Mapping[str, Path]) -> None:
+    # kwokctl takes a pid that is still listed, be it a zombie or a stranger, for its component.
+    for name in set(COMPONENTS) - set(records(state)):
+        _pid_file(state, name).unlink(missing_ok=True)
+    _kwokctl(state, tools, "start", "cluster")
+
+
+def _pid_file(state: StateFolder, component: str) -> Path:
+    return _cluster_folder(state) / "pids" / f"{component}.pid"
 
 
 def _kwokctl(state: StateFolder, tools: Mapping[str, Path], *words: str) -> None:
@@ -222,10 +233,14 @@ def records(state: StateFolder) -> dict[str, ProcessRecord]:
     """Component -> its running process."""
     found = {}
     for name in COMPONENTS:
-        pid_file = _cluster_folder(state) / "pids" / f"{name}.pid"
+        pid_file = _pid_file(state, name)
         if pid_file.exists() and (text := pid_file.read_text(encoding="utf-8").strip()).isdigit():
             record = ProcessRecord.of(name, int(text))
-            if record is not None and processes.is_marked(record.pid, state.path):
+            if (
+                record is not None
+                and record.is_alive
+                and processes.is_marked(record.pid, state.path)
+            ):
                 found[name] = record
     return found
 
