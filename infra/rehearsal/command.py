@@ -1,0 +1,122 @@
+"""`gangway rehearse …`: an environment on this machine."""
+
+import os
+import subprocess
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from infra.errors import GangwayError
+from infra.rehearsal.driver import DEADLINE_SECONDS, GANG_SECONDS, Rehearsal, UpReport
+from infra.rehearsal.gang_watch import GangState
+from infra.rehearsal.tools.command import tools
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+app.command("tools")(tools)
+
+Environment = Annotated[str, typer.Option("--env", help="Which Pulumi.<env>.yaml is rehearsed.")]
+Name = Annotated[
+    str | None, typer.Option(help="Name of the rehearsal, when several run side by side.")
+]
+Deadline = Annotated[
+    float, typer.Option("--deadline", min=1, help="Seconds after which the engine is ended.")
+]
+
+
+def _rehearsal(environment: str, name: str | None) -> Rehearsal:
+    return Rehearsal(environment, Console(), name=name)
+
+
+@app.command()
+def up(
+    env: Environment = "dev",
+    name: Name = None,
+    deadline: Deadline = DEADLINE_SECONDS,
+    gang: Annotated[
+        float, typer.Option(min=0, help="Seconds to wait for the gang; 0 does not wait.")
+    ] = GANG_SECONDS,
+) -> None:
+    """Bring the environment up and wait until its gang is bound."""
+    rehearsal = _rehearsal(env, name)
+    report = rehearsal.up(deadline_seconds=deadline, gang_seconds=gang)
+    _tell(rehearsal, report)
+
+
+def _tell(rehearsal: Rehearsal, report: UpReport) -> None:
+    console = Console()
+    parts = ", ".join(f"{part} {seconds:.1f} s" for part, seconds in report.seconds.items())
+    total = sum(report.seconds.values())
+    console.print(f"{rehearsal.state.name} is up in {total:.1f} s ({parts})", highlight=False)
+    if report.gang is not None:
+        console.print(_gang_line(report.gang), highlight=False)
+    console.print(
+        f"look around: gangway rehearse shell --env {rehearsal.environment}\n"
+        f"take it down: gangway rehearse down --env {rehearsal.environment}",
+        highlight=False,
+    )
+
+
+@app.command()
+def preview(
+    env: Environment = "dev", name: Name = None, deadline: Deadline = DEADLINE_SECONDS
+) -> None:
+    """Ask the real engine what an `up` would change."""
+    _rehearsal(env, name).preview(deadline_seconds=deadline)
+
+
+@app.command()
+def status(env: Environment = "dev", name: Name = None) -> None:
+    """Show which parts of the rehearsal run, and how the gang does."""
+    rehearsal, console = _rehearsal(env, name), Console()
+    parts = rehearsal.status()
+    if not parts:
+        message = (
+            f"there is no rehearsal {rehearsal.state.name}; `gangway rehearse up --env {env}` "
+            "starts one"
+        )
+        raise GangwayError(message)
+    table = Table.grid(padding=(0, 2))
+    for part, runs in parts.items():
+        table.add_row(part, "runs" if runs else "is gone; `gangway rehearse up` starts it again")
+    console.print(table)
+    if parts.get("kube-apiserver"):
+        gang = rehearsal.gang()
+        console.print(_gang_line(gang), highlight=False)
+    if not all(parts.values()):
+        raise typer.Exit(1)
+
+
+def _gang_line(gang: GangState | None) -> str:
+    if gang is None:
+        return "no training job yet"
+    return f"gang: {gang.phase}, {gang.bound} of {gang.minimum} bound, {gang.running} running"
+
+
+@app.command()
+def down(
+    env: Environment = "dev",
+    name: Name = None,
+    deadline: Deadline = DEADLINE_SECONDS,
+    force: Annotated[
+        bool, typer.Option("--force", help="Do not destroy the stack first; just end everything.")
+    ] = False,
+) -> None:
+    """Destroy the stack, prove that nothing is left, end every process."""
+    _rehearsal(env, name).down(deadline_seconds=deadline, force=force)
+
+
+@app.command()
+def shell(env: Environment = "dev", name: Name = None) -> None:
+    """Open a shell with kubectl, pulumi and aws set up for the rehearsal."""
+    rehearsal = _rehearsal(env, name)
+    if not rehearsal.state.exists:
+        message = f"there is no rehearsal {rehearsal.state.name}; `gangway rehearse up` starts one"
+        raise GangwayError(message)
+    run = subprocess.run(  # noqa: S603 - the user's own shell
+        [os.environ.get("SHELL", "/bin/sh")],
+        check=False,
+        env=os.environ | rehearsal.shell_variables(),
+    )
+    raise typer.Exit(run.returncode)

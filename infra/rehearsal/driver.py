@@ -1,0 +1,308 @@
+"""A rehearsal from nothing to a running environment and back, by one driver at a time."""
+
+import copy
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pulumi import automation
+from rich.console import Console
+
+from infra.errors import GangwayError
+from infra.rehearsal import (
+    control_plane,
+    engine,
+    gang_watch,
+    leftovers,
+    processes,
+    supervisor,
+)
+from infra.rehearsal.engine import Engine
+from infra.rehearsal.gang_watch import GangState
+from infra.rehearsal.kubernetes_api import KubernetesApi
+from infra.rehearsal.live import LiveView
+from infra.rehearsal.state import StateFolder
+from infra.rehearsal.tools.catalogue import CATALOGUE
+from infra.rehearsal.tools.resolve import resolve
+from infra.waiting import wait_until
+from stacks import loader
+from stacks.settings import Settings
+
+PROJECT_ROOT: Final = Path(__file__).resolve().parents[2]
+STATE_ROOT: Final = PROJECT_ROOT / ".gangway" / "rehearsals"
+DEADLINE_SECONDS: Final = 900
+GANG_SECONDS: Final = 180
+SETTLE_SECONDS: Final = 60
+"""Nodes go with their instances and pods with their nodes, a moment after the stack is gone."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UpReport:
+    """What an `up` did: operations by kind, seconds of each part, and the gang's state."""
+
+    counts: Mapping[str, int]
+    gang: GangState | None
+    seconds: Mapping[str, float]
+
+
+class Rehearsal:
+    """One environment on this machine, by its rehearsal's name."""
+
+    def __init__(
+        self,
+        environment: str,
+        console: Console,
+        *,
+        name: str | None = None,
+        root: Path = STATE_ROOT,
+    ) -> None:
+        self.environment = environment
+        self.state = StateFolder.named(name or environment, root)
+        self._console = console
+        self._raw = _raw_settings(environment)
+        self.settings = _parsed(self._raw, environment)
+        self._tools: Mapping[str, Path] = {}
+
+    @property
+    def tools(self) -> Mapping[str, Path]:
+        """Every program and chart, fetched or built when it is not here yet."""
+        if not self._tools:
+            self._tools = resolve(CATALOGUE, self._console)
+        return self._tools
+
+    @property
+    def api(self) -> KubernetesApi:
+        """The rehearsal's API server."""
+        return KubernetesApi.of(self.state)
+
+    def up(
+        self,
+        *,
+        changes: Mapping[str, Any] | None = None,
+        deadline_seconds: float = DEADLINE_SECONDS,
+        gang_seconds: float = GANG_SECONDS,
+    ) -> UpReport:
+        """Bring control plane, emulated AWS and stack up; wait for the gang unless 0 seconds.
+
+        `changes` replace raw configuration keys for this run (`gangway:queues`, …). What is
+        there already is kept, so a second call changes nothing. Ctrl-C takes a rehearsal that
+        this call began away again.
+        """
+        tools = self.tools
+        seconds: dict[str, float] = {}
+        fresh = not self.state.exists
+        with self.state.driven(), self._taken_away_when_interrupted(fresh):
+            with _timed(seconds, "machine"):
+                self._machine(tools)
+            with _timed(seconds, "stack"):
+                view = self._run("up", changes, deadline_seconds, Engine.up)
+            with _timed(seconds, "gang"):
+                gang = self._gang(gang_seconds)
+        return UpReport(counts=view.progress.counts(), gang=gang, seconds=seconds)
+
+    def preview(
+        self,
+        *,
+        changes: Mapping[str, Any] | None = None,
+        deadline_seconds: float = DEADLINE_SECONDS,
+    ) -> Mapping[str, int]:
+        """What `up` would change, by operation, planned by the real engine."""
+        tools, fresh = self.tools, not self.state.exists
+        with self.state.driven(), self._taken_away_when_interrupted(fresh):
+            self._machine(tools)
+            view = self._run("preview", changes, deadline_seconds, Engine.preview)
+        return view.progress.counts()
+
+    def refresh(self, *, deadline_seconds: float = DEADLINE_SECONDS) -> Mapping[str, int]:
+        """Read what exists into the stack's state; returns operations by kind."""
+        tools = self.tools
+        with self.state.driven():
+            self._machine(tools)
+            view = self._run("refresh", None, deadline_seconds, Engine.refresh)
+        return view.progress.counts()
+
+    def down(self, *, deadline_seconds: float = DEADLINE_SECONDS, force: bool = False) -> None:
+        """Destroy the stack, prove that nothing is left, end every process, remove the folder.
+
+        With `force` the stack is not destroyed first: processes and folder just go. Raises
+        GangwayError naming what was left; the rehearsal then stays to be looked at.
+        """
+        if not self.state.path.exists():
+            self._console.print(f"there is no rehearsal {self.state.name}")
+            return
+        with self.state.driven():
+            if not force and self._can_destroy():
+                self._destroy(deadline_seconds)
+            self._remove()
+        shutil.rmtree(self.state.path, ignore_errors=True)
+        self._console.print(f"rehearsal {self.state.name} is gone: no process, no file is left")
+
+    def status(self) -> dict[str, bool]:
+        """Part -> whether it runs; empty when there is no rehearsal."""
+        if not self.state.exists:
+            return {}
+        return {
+            **control_plane.status(self.state),
+            "supervisor": supervisor.is_running(self.state),
+        }
+
+    def gang(self) -> GangState | None:
+        """The training job's state now; None while there is none."""
+        job = self.settings.training_job
+        return gang_watch.look(self.api, job.namespace, job.name)
+
+    def outputs(self) -> dict[str, Any]:
+        """The stack's exports."""
+        return self._engine(None).outputs()
+
+    def shell_variables(self) -> dict[str, str]:
+        """What a shell needs to look around: kubectl and pulumi on PATH, their settings."""
+        return self._engine(None).variables() | {
+            "KUBECONFIG": str(control_plane.kubeconfig_path(self.state)),
+            "AWS_ENDPOINT_URL": str(self.state.section("moto").get("endpoint", "")),
+            "AWS_REGION": self.settings.region,
+        }
+
+    def _machine(self, tools: Mapping[str, Path]) -> None:
+        control_plane.up(self.state, tools)
+        supervisor.ensure_running(self.state, tools)
+
+    def _engine(self, changes: Mapping[str, Any] | None) -> Engine:
+        config = copy.deepcopy({**self._raw, **(changes or {})})
+        _parsed(config, self.environment)
+        own = config.setdefault("gangway:charts", {})
+        own.setdefault("directory", str(engine.chart_directory(self.state, self.tools)))
+        return Engine(self.state, config=config, environment=self.environment, tools=self.tools)
+
+    def _run(
+        self,
+        title: str,
+        changes: Mapping[str, Any] | None,
+        deadline_seconds: float,
+        action: Callable[..., Any],
+    ) -> LiveView:
+        """Run one operation of the engine under a view and a deadline."""
+        runner = self._engine(changes)
+        runner.clear_interrupted()
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            engine.interrupt(self.state)
+
+        timer = threading.Timer(deadline_seconds, stop)
+        timer.start()
+        view = LiveView(self._console, f"{title} {self.state.name}")
+        try:
+            with view:
+                action(runner, on_event=view.on_event, on_error=view.on_error)
+        except automation.CommandError as error:
+            if late.is_set():
+                message = (
+                    f"{title} of {self.state.name} was not done within {deadline_seconds:g} s and "
+                    f"was ended; run it again, or `gangway rehearse down --env {self.environment}`"
+                )
+                raise GangwayError(message) from error
+            raise engine.failure(error, view.progress.diagnostics) from error
+        finally:
+            timer.cancel()
+        return view
+
+    def _gang(self, gang_seconds: float) -> GangState | None:
+        if gang_seconds == 0:
+            return None
+        job = self.settings.training_job
+        return gang_watch.wait_until_bound(self.api, job.namespace, job.name, gang_seconds)
+
+    @contextmanager
+    def _taken_away_when_interrupted(self, fresh: bool) -> Iterator[None]:
+        try:
+            yield
+        except KeyboardInterrupt:
+            engine.interrupt(self.state)
+            if fresh:
+                self._console.print(f"interrupted: taking rehearsal {self.state.name} away")
+                self._remove()
+                shutil.rmtree(self.state.path, ignore_errors=True)
+            raise
+
+    def _can_destroy(self) -> bool:
+        """Whether there is a stack, and its world still runs or can be started again."""
+        if not self._engine(None).has_stack:
+            return False
+        if not all(self.status().values()):
+            self._machine(self.tools)
+        return True
+
+    def _destroy(self, deadline_seconds: float) -> None:
+        if self.settings.cluster.protect:
+            self._console.print(
+                f"{self.environment} is protected: taking the protection off first, as on AWS"
+            )
+            self._run("unprotect", self._unprotected(), deadline_seconds, Engine.up)
+        self._run("destroy", self._unprotected(), deadline_seconds, Engine.destroy)
+        self._prove_nothing_is_left()
+
+    def _unprotected(self) -> dict[str, Any]:
+        """Values that allow a `destroy`: no protection, and results go with their bucket."""
+        return {
+            "gangway:cluster": {**self._raw["gangway:cluster"], "protect": False},
+            "gangway:results": {**self._raw["gangway:results"], "forceDestroy": True},
+        }
+
+    def _prove_nothing_is_left(self) -> None:
+        found: list[str] = []
+
+        def look() -> bool:
+            found.clear()
+            for where, left in (
+                ("Kubernetes", leftovers.in_kubernetes(self.api)),
+                ("AWS", leftovers.in_aws(self.state)),
+            ):
+                if left:
+                    found.append(leftovers.sentence(where, left))
+            if resources := self._engine(None).resources():
+                found.append(leftovers.sentence("state", {"resource": resources}))
+            return not found
+
+        try:
+            wait_until(look, what="an empty world", deadline_seconds=SETTLE_SECONDS)
+        except GangwayError as error:
+            message = (
+                f"the destroyed stack left something: {'. '.join(found)}. The rehearsal stays; "
+                f"`gangway rehearse down --force --env {self.environment}` removes it"
+            )
+            raise GangwayError(message) from error
+
+    def _remove(self) -> None:
+        """End every process of this rehearsal, by its id."""
+        processes.stop(list(engine.left_engines(self.state)), grace_seconds=engine.END_SECONDS)
+        supervisor.stop(self.state)
+        control_plane.down(self.state)
+        processes.stop(processes.belonging_to(self.state.path), grace_seconds=2)
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], part: str) -> Iterator[None]:
+    started = time.monotonic()
+    yield
+    seconds[part] = time.monotonic() - started
+
+
+def _raw_settings(environment: str) -> dict[str, Any]:
+    try:
+        return loader.load_stack_file(PROJECT_ROOT / f"Pulumi.{environment}.yaml")
+    except loader.SettingsError as error:
+        raise GangwayError(str(error)) from None
+
+
+def _parsed(raw: Mapping[str, Any], environment: str) -> Settings:
+    try:
+        return loader.parse(raw, environment)
+    except loader.SettingsError as error:
+        raise GangwayError(str(error)) from None

@@ -1,0 +1,216 @@
+"""The real Pulumi engine for one rehearsal: its folders, its environment, its stack.
+
+The program is the one that `pulumi up` runs, handed over inline; nothing in it knows of the
+rehearsal. Only values differ: charts come from files that are here already.
+"""
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+import yaml
+from pulumi import automation
+
+from infra.__main__ import run as program
+from infra.errors import GangwayError
+from infra.rehearsal import processes
+from infra.rehearsal.aws.shims import write_shims
+from infra.rehearsal.processes import ProcessRecord
+from infra.rehearsal.state import StateFolder, write_atomically
+
+PROJECT: Final = "gangway"
+PLUGINS: Final = ("pulumi-resource-kubernetes", "pulumi-resource-eks")
+CHARTS: Final = ("volcano-chart", "nvidia-device-plugin-chart", "cluster-autoscaler-chart")
+TOOLS: Final = ("pulumi", *PLUGINS)
+ENGINE_MARK: Final = "GANGWAY_REHEARSAL_ENGINE"
+"""Set for the engine and its plugins, so that one left by a killed driver is found again."""
+
+END_SECONDS: Final = 10
+
+OnEvent = Callable[[automation.EngineEvent], Any]
+
+
+class Engine:
+    """The engine with the program of one environment and the state of one rehearsal."""
+
+    def __init__(
+        self,
+        state: StateFolder,
+        *,
+        config: Mapping[str, Any],
+        environment: str,
+        tools: Mapping[str, Path],
+    ) -> None:
+        self._state = state
+        self._environment = environment
+        self._tools = tools
+        self._config = dict(config)
+        self._home = state.folder("pulumi")
+
+    def up(self, on_event: OnEvent, on_error: Callable[[str], Any]) -> automation.UpResult:
+        """Bring the stack to what the program declares."""
+        return self._stack().up(on_event=on_event, on_error=on_error, color="never")
+
+    def preview(
+        self, on_event: OnEvent, on_error: Callable[[str], Any]
+    ) -> automation.PreviewResult:
+        """What `up` would change."""
+        return self._stack().preview(on_event=on_event, on_error=on_error, color="never", diff=True)
+
+    def refresh(self, on_event: OnEvent, on_error: Callable[[str], Any]) -> None:
+        """Read what exists into the state."""
+        self._stack().refresh(on_event=on_event, on_error=on_error, color="never")
+
+    def destroy(self, on_event: OnEvent, on_error: Callable[[str], Any]) -> None:
+        """Delete every resource of the stack."""
+        self._stack().destroy(on_event=on_event, on_error=on_error, color="never")
+
+    def resources(self) -> list[str]:
+        """URNs that the state still holds, the stack's own left out; empty without a state."""
+        if not self.has_stack:
+            return []
+        deployment = self._stack().export_stack().deployment or {}
+        return [
+            resource["urn"]
+            for resource in deployment.get("resources", [])
+            if resource["type"] != "pulumi:pulumi:Stack"
+            and not resource["type"].startswith("pulumi:providers:")
+        ]
+
+    def outputs(self) -> dict[str, Any]:
+        """The stack's exports, secrets in clear."""
+        return {name: output.value for name, output in self._stack().outputs().items()}
+
+    @property
+    def has_stack(self) -> bool:
+        """Whether an `up` or `preview` made the stack's state."""
+        return any((self._home / "backend").rglob(f"{self._environment}.json"))
+
+    def _stack(self) -> automation.Stack:
+        work = self._home / "work"
+        work.mkdir(exist_ok=True)
+        self._write_config(work / f"Pulumi.{self._environment}.yaml")
+        return automation.create_or_select_stack(
+            stack_name=self._environment,
+            project_name=PROJECT,
+            program=program,
+            opts=automation.LocalWorkspaceOptions(
+                work_dir=str(work),
+                pulumi_home=str(self._home / "home"),
+                pulumi_command=automation.PulumiCommand(root=str(self._cli())),
+                env_vars=self.variables(),
+                project_settings=automation.ProjectSettings(
+                    name=PROJECT,
+                    runtime="python",
+                    backend=automation.ProjectBackend(url=self._backend),
+                ),
+                secrets_provider="passphrase",
+            ),
+        )
+
+    @property
+    def _backend(self) -> str:
+        folder = self._home / "backend"
+        folder.mkdir(exist_ok=True)
+        return f"file://{folder}"
+
+    def _write_config(self, path: Path) -> None:
+        """The environment's own values; the salt that the engine put there is kept."""
+        kept: dict[str, Any] = {}
+        with contextlib.suppress(FileNotFoundError):
+            kept = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        document = {"config": self._config}
+        if "encryptionsalt" in kept:
+            document["encryptionsalt"] = kept["encryptionsalt"]
+        write_atomically(path, yaml.safe_dump(document))
+
+    def _cli(self) -> Path:
+        """A folder as the Automation API wants it: `bin/pulumi`, its plugins beside it."""
+        folder = self._home / "cli" / "bin"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in TOOLS:
+            link = folder / name
+            link.unlink(missing_ok=True)
+            link.symlink_to(self._tools[name])
+        return folder.parent
+
+    def variables(self) -> dict[str, str]:
+        """The engine's environment: nothing of the user's AWS, Kubernetes or Helm set-up counts."""
+        shims = write_shims(self._state.path)
+        path = [str(shims), str(self._cli() / "bin"), str(self._tools["kubectl"].parent)]
+        helm = self._home / "helm"
+        return {
+            "PATH": os.pathsep.join([*path, os.environ.get("PATH", "")]),
+            "PULUMI_BACKEND_URL": self._backend,
+            "PULUMI_CONFIG_PASSPHRASE_FILE": str(self._passphrase()),
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+            "PULUMI_IGNORE_AMBIENT_PLUGINS": "false",
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+            "AWS_ACCESS_KEY_ID": "rehearsal",
+            "AWS_SECRET_ACCESS_KEY": "rehearsal",
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_PROFILE": "",
+            "KUBECONFIG": os.devnull,
+            "HELM_CACHE_HOME": str(helm / "cache"),
+            "HELM_CONFIG_HOME": str(helm / "config"),
+            "HELM_DATA_HOME": str(helm / "data"),
+            ENGINE_MARK: str(self._state.path),
+        }
+
+    def _passphrase(self) -> Path:
+        path = self._home / "passphrase"
+        if not path.exists():
+            write_atomically(path, secrets.token_hex(16))
+        return path
+
+    def clear_interrupted(self) -> None:
+        """End an engine that a killed driver left, and take its lock away.
+
+        Only for the holder of the rehearsal's driver lock: nobody else can have a live engine.
+        """
+        processes.stop(list(left_engines(self._state)), grace_seconds=END_SECONDS)
+        shutil.rmtree(self._home / "backend" / ".pulumi" / "locks", ignore_errors=True)
+
+
+def left_engines(state: StateFolder) -> Iterator[ProcessRecord]:
+    """Engines and plugins of this rehearsal that still run."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get(ENGINE_MARK) == str(state.path):
+                record = ProcessRecord.of(process.name(), process.pid)
+                if record is not None and process.pid != os.getpid():
+                    yield record
+
+
+def interrupt(state: StateFolder) -> None:
+    """Ask a running engine to end after the step it is at, as Ctrl-C does."""
+    for record in left_engines(state):
+        if record.name == "pulumi":
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(record.pid, signal.SIGINT)
+
+
+def chart_directory(state: StateFolder, tools: Mapping[str, Path]) -> Path:
+    """A folder with the charts under the names that the stack looks for."""
+    folder = state.folder("charts")
+    for name in CHARTS:
+        source = tools[name]
+        link = folder / source.name
+        link.unlink(missing_ok=True)
+        link.symlink_to(source)
+    return folder
+
+
+def failure(error: automation.CommandError, diagnostics: list[str]) -> GangwayError:
+    """The engine's own reasons in one message, else the last that it said."""
+    reasons = list(dict.fromkeys(line for line in diagnostics if line))
+    if not reasons:
+        lines = [line for line in str(error).splitlines() if "error" in line.lower()]
+        reasons = lines[-3:] or [str(error)[-500:]]
+    return GangwayError("the engine refused: " + "; ".join(reasons))

@@ -1,0 +1,42 @@
+"""Proof that a destroyed stack left nothing: in its state, in AWS, in Kubernetes."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from infra.rehearsal.aws.world import World
+from infra.rehearsal.kubernetes_api import KubernetesApi
+from infra.rehearsal.state import StateFolder
+
+BUILT_IN_NAMESPACES: Final = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
+CLUSTER_KINDS: Final = {
+    "CRD": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    "mutating webhook": "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+    "validating webhook": "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+    "node": "/api/v1/nodes",
+}
+"""Kinds of which a control plane has none of its own."""
+
+
+def in_kubernetes(api: KubernetesApi) -> dict[str, list[str]]:
+    """Kind -> names of what is left in the cluster beyond what every control plane has."""
+    left = {kind: _names(api.items(path)) for kind, path in CLUSTER_KINDS.items()}
+    left["namespace"] = [
+        name for name in _names(api.items("/api/v1/namespaces")) if name not in BUILT_IN_NAMESPACES
+    ]
+    left["pod"] = _names(api.items("/api/v1/pods"))
+    return {kind: names for kind, names in left.items() if names}
+
+
+def _names(items: list[dict[str, Any]]) -> list[str]:
+    return sorted(item["metadata"]["name"] for item in items)
+
+
+def in_aws(state: StateFolder) -> dict[str, list[str]]:
+    """Kind -> names of what is left in the emulated account."""
+    return World.open(state.path).leftovers()
+
+
+def sentence(where: str, left: Mapping[str, list[str]]) -> str:
+    """`AWS: 2 role (a, b)`, for people."""
+    parts = [f"{len(names)} {kind} ({', '.join(names)})" for kind, names in sorted(left.items())]
+    return f"{where}: {'; '.join(parts)}"
