@@ -26,9 +26,7 @@ def render_text(report: Report) -> str:
         file=stream,
         color_system=None,
         force_terminal=False,
-        legacy_windows=False,
         width=PIPED_WIDTH,
-        _environ={},
     )
     console.print(drawing(report))
     lines = (line.rstrip() for line in stream.getvalue().splitlines())

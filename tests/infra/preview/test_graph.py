@@ -67,6 +67,15 @@ def test_parts_stand_in_waves_and_providers_are_passed_through() -> None:
     assert waves[-1] == ["gang-train"]
 
 
+def test_what_only_names_a_provider_comes_after_what_the_provider_needs() -> None:
+    cluster = resource("eks:index:Cluster", "cluster", custom=False, remote=True)
+    provider = resource("pulumi:providers:kubernetes", "kubernetes", after=[cluster])
+    space = resource("kubernetes:core/v1:Namespace", "space", provider=f"{provider.urn}::id")
+    graph = Graph(recording(cluster, provider, space))
+    assert graph.component_edges()[space.urn] == {cluster.urn}
+    assert component_waves(graph) == ((cluster.urn,), (space.urn,))
+
+
 def test_parts_that_need_each_other_share_a_wave() -> None:
     one = resource("gangway:components:A", "one", custom=False)
     two = resource("gangway:components:B", "two", custom=False)
