@@ -82,7 +82,8 @@ def _refuse_labels(labels: Mapping[str, str]) -> None:
         if label.startswith(_RESERVED_LABELS):
             raise invalid(
                 operation=_OPERATION,
-                reason=f"Label cannot contain reserved prefixes [{', '.join(_RESERVED_LABELS)}]: {label}",
+                reason="Label cannot contain reserved prefixes"
+                f" [{', '.join(_RESERVED_LABELS)}]: {label}",
             )
 
 
@@ -93,7 +94,8 @@ def _refuse_types(inputs: Properties) -> None:
         if kind.split(".")[0] not in _GPU_FAMILIES:
             raise invalid(
                 operation=_OPERATION,
-                reason=f"[{kind}] is not a valid instance type for requested amiType {inputs['amiType']}",
+                reason=f"[{kind}] is not a valid instance type for requested amiType"
+                f" {inputs['amiType']}",
             )
 
 
@@ -134,7 +136,8 @@ def _refuse_template(account: Account, inputs: Properties) -> None:
     if data.get("InstanceType") and inputs.get("instanceTypes"):
         raise invalid(
             operation=_OPERATION,
-            reason="You cannot specify an instance type in both the launch template and the API request",
+            reason="You cannot specify an instance type in both the launch template and the API"
+            " request",
         )
     if data.get("ImageId") and inputs.get("amiType") not in (None, "CUSTOM"):
         raise invalid(

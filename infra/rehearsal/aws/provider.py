@@ -37,7 +37,9 @@ Answer = TypeVar("Answer")
 class EmulatedAws(engine.Provider):
     """The aws provider of one rehearsal."""
 
-    def __init__(self, state_dir: Path, *, region: str = DEFAULT_REGION, clock: Clock | None = None):
+    def __init__(
+        self, state_dir: Path, *, region: str = DEFAULT_REGION, clock: Clock | None = None
+    ):
         self.account = Account(
             state_dir=state_dir, region=region, clock=clock or Clock.from_environment()
         )

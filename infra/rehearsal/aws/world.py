@@ -207,7 +207,8 @@ def _leftovers(account: Account) -> dict[str, list[str]]:
     kept = ("Enabled", "Disabled")
     groups = account.client("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"]
     gates = ec2.describe_nat_gateways()["NatGateways"]
-    templates = ec2.describe_launch_templates()["LaunchTemplates"]
+    pages = ec2.get_paginator("describe_launch_templates").paginate()
+    templates = [one for page in pages for one in page["LaunchTemplates"]]
     return {
         "address": [one["AllocationId"] for one in ec2.describe_addresses()["Addresses"]],
         "Auto Scaling group": [one["AutoScalingGroupName"] for one in groups],

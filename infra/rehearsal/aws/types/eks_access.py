@@ -84,7 +84,8 @@ class AccessEntry(ResourceType):
                 prefix = group.split(":")[0]
                 raise invalid(
                     operation="CreateAccessEntry",
-                    reason=f"The kubernetes group name {group} is invalid, it cannot start with {prefix}:",
+                    reason=f"The kubernetes group name {group} is invalid, it cannot start with"
+                    f" {prefix}:",
                 )
 
     def _body(self, inputs: Properties) -> Properties:

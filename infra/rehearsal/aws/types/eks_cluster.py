@@ -121,8 +121,8 @@ class Cluster(ResourceType):
         if not trusts(account, inputs["roleArn"], "eks.amazonaws.com"):
             raise invalid(
                 operation="CreateCluster",
-                reason=f"The role {inputs['roleArn']} could not be assumed because it does not exist or"
-                " the trusted entity is not correct",
+                reason=f"The role {inputs['roleArn']} could not be assumed because it does not"
+                " exist or the trusted entity is not correct",
             )
         if inputs.get("version") and inputs["version"] not in _VERSIONS:
             raise invalid(

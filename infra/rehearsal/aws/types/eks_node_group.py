@@ -186,10 +186,7 @@ class NodeGroup(ResourceType):
             account.client("autoscaling").delete_auto_scaling_group(
                 AutoScalingGroupName=record["autoScalingGroup"], ForceDelete=True
             )
-        if_there(
-            account.client("ec2").delete_launch_template,
-            LaunchTemplateName=f"eks-{record['uuid']}",
-        )
+        _drop_template(account, f"eks-{record['uuid']}")
         cluster, name = resource_id.split(":", 1)
         if_there(account.client("eks").delete_nodegroup, clusterName=cluster, nodegroupName=name)
         account.store.remove(NODE_GROUP, resource_id)
@@ -206,7 +203,7 @@ def make_group(account: Account, resource_id: str, record: Mapping[str, Any]) ->
     _tell_moto(account, cluster, name, record)
     template = f"eks-{record['uuid']}"
     ec2 = account.client("ec2")
-    if_there(ec2.delete_launch_template, LaunchTemplateName=template)
+    _drop_template(account, template)
     ec2.create_launch_template(
         LaunchTemplateName=template,
         LaunchTemplateData={
@@ -234,6 +231,14 @@ def make_group(account: Account, resource_id: str, record: Mapping[str, Any]) ->
         },
         Tags=_group_tags(cluster, name),
     )
+
+
+def _drop_template(account: Account, name: str) -> None:
+    """Delete a launch template by name, if it is there."""
+    ec2 = account.client("ec2")
+    named = [{"Name": "launch-template-name", "Values": [name]}]
+    if ec2.describe_launch_templates(Filters=named)["LaunchTemplates"]:
+        ec2.delete_launch_template(LaunchTemplateName=name)
 
 
 def _tell_moto(account: Account, cluster: str, name: str, record: Mapping[str, Any]) -> None:

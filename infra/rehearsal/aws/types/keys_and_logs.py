@@ -222,5 +222,6 @@ def _refuse_missing_key(account: Account, key: str) -> None:
         raise AwsError(
             operation="CreateLogGroup",
             code="InvalidParameterException",
-            reason="The specified KMS key does not exist or is not allowed to be used with LogGroup",
+            reason="The specified KMS key does not exist or is not allowed to be used with"
+            " LogGroup",
         )

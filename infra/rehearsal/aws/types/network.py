@@ -296,8 +296,8 @@ class Eip(Ec2Type):
             raise AwsError(
                 operation="ReleaseAddress",
                 code="InvalidIPAddress.InUse",
-                reason=f"The address with allocation id [{resource_id}] cannot be released because it"
-                " is in use.",
+                reason=f"The address with allocation id [{resource_id}] cannot be released because"
+                " it is in use.",
             )
         if_there(account.client("ec2").release_address, AllocationId=resource_id)
 

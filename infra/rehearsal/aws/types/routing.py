@@ -124,7 +124,8 @@ class Route(ResourceType):
             raise AwsError(
                 operation="CreateRoute",
                 code="RouteAlreadyExists",
-                reason=f"The route identified by {next(iter(destination.values()))} already exists.",
+                reason=f"The route identified by {next(iter(destination.values()))} already"
+                " exists.",
             )
         account.client("ec2").create_route(
             RouteTableId=table, **destination, **self._arguments(inputs, _GATES)

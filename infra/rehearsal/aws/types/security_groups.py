@@ -162,7 +162,15 @@ def refuse_group_in_use(account: Account, group_id: str) -> None:
         for listed in _SIDES.values()
         for entry in group[listed]
     )
-    if named or interfaces(account, group_id=group_id):
+    # moto puts an endpoint's interfaces into the default group, so the endpoints are asked.
+    endpoints = account.client("ec2").describe_vpc_endpoints()["VpcEndpoints"]
+    used = any(
+        group["GroupId"] == group_id
+        for endpoint in endpoints
+        if endpoint["State"] != "deleted"
+        for group in endpoint["Groups"]
+    )
+    if named or used or interfaces(account, group_id=group_id):
         refuse_dependency("DeleteSecurityGroup", f"resource {group_id} has a dependent object")
 
 

@@ -7,7 +7,7 @@ from pulumi.provider.experimental import provider as engine
 from infra.errors import GangwayError
 from infra.preview.aws_values import UNKNOWN_TEXT
 from infra.rehearsal.aws.catalogue import RESOURCE_TYPES
-from infra.rehearsal.aws.plain import wrapped_map
+from infra.rehearsal.aws.plain import plain_map, wrapped_map
 from infra.rehearsal.aws.provider import kind_of
 from tests.infra.rehearsal.aws.conftest import Engine, Made, trust
 
@@ -88,6 +88,7 @@ def make_all(aws: Engine, network: dict[str, Made]) -> list[Made]:
     return [
         vpc,
         subnet,
+        network["b"],
         gateway,
         address,
         nat,
@@ -382,8 +383,6 @@ def test_a_launch_template_gets_a_new_version_with_each_change(aws: Engine) -> N
 
 def test_inputs_are_kept_as_given_on_the_way_to_the_engine() -> None:
     values = {"a": 1, "b": 1.5, "c": True, "d": ["x"], "e": {"f": None, "g": ""}}
-
-    from infra.rehearsal.aws.plain import plain_map
 
     assert plain_map(wrapped_map(values)) == {
         "a": 1,
