@@ -23,6 +23,9 @@ EVENTS_FILE: Final = "GANGWAY_EVENTS_FILE"
 """Names the file of JSON lines by which a training process talks to its supervisor."""
 RESUME_KEY: Final = "GANGWAY_RESUME_KEY"
 """Names the checkpoint that all ranks agreed to resume from; absent for a fresh start."""
+STOP_FILE: Final = "GANGWAY_STOP_FILE"
+"""Names a file that appears when the pod was asked to end. SIGTERM says the same, but TensorFlow
+puts a handler of its own in the place of ours."""
 PROGRESS_SECONDS: Final = 0.1
 """Progress more often than this is not written."""
 
@@ -54,6 +57,7 @@ class Context:
     local_rank: int
     local_world_size: int
     resume_key: str | None = None
+    stop_file: Path | None = None
     _stop: threading.Event = field(default_factory=threading.Event)
     _last_progress: float = float("-inf")
 
@@ -90,6 +94,8 @@ class Context:
     @property
     def stopping(self) -> bool:
         """Whether this pod was asked to end: checkpoint now and leave, all ranks at one step."""
+        if self.stop_file is not None and self.stop_file.exists():
+            self._stop.set()
         return self._stop.is_set()
 
     def stop(self, *_: object) -> None:
@@ -135,6 +141,7 @@ def make_context(variables: Mapping[str, str] | None = None) -> Context:
         local_rank=int(variables.get("LOCAL_RANK", "0")),
         local_world_size=int(variables.get("LOCAL_WORLD_SIZE", "1")),
         resume_key=variables.get(RESUME_KEY) or None,
+        stop_file=Path(variables[STOP_FILE]) if variables.get(STOP_FILE) else None,
     )
     signal.signal(signal.SIGTERM, context.stop)
     return context

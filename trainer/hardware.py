@@ -1,5 +1,7 @@
 """What the pod runs on: GPUs, cgroup limits, its node. What is not known is absent, not faked."""
 
+import contextlib
+import importlib.metadata
 import json
 import os
 import platform
@@ -141,6 +143,15 @@ def read_system() -> Facts:
         operating_system=platform.system(),
         python_version=platform.python_version(),
     )
+
+
+def read_versions() -> dict[str, str]:
+    """The libraries that every pod uses; the training process adds its framework's."""
+    found = {}
+    for package in ("boto3", "numpy"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[package] = importlib.metadata.version(package)
+    return found
 
 
 class Cluster:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from trainer.context import EVENTS_FILE, RESUME_KEY
+from trainer.context import EVENTS_FILE, RESUME_KEY, STOP_FILE
 from trainer.environment import Environment
 
 Event = dict[str, Any]
@@ -23,19 +23,21 @@ class Processes:
     def __init__(self, command: Sequence[str], folder: Path) -> None:
         self.command = list(command)
         self.folder = folder
+        self.stop_file = folder / "stop"
         self.running: list[subprocess.Popen[bytes]] = []
         self._read: dict[Path, int] = {}
 
     def start(self, environments: Sequence[Mapping[str, str]]) -> None:
         """Start one process per given environment."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        stop = {STOP_FILE: str(self.stop_file)}
         for index, variables in enumerate(environments):
             events = self.folder / f"events-{index}.jsonl"
             events.write_text("", encoding="utf-8")
             self._read[events] = 0
             self.running.append(
                 subprocess.Popen(  # noqa: S603 - our own module or the user's own command
-                    self.command, env={**variables, EVENTS_FILE: str(events)}
+                    self.command, env={**variables, **stop, EVENTS_FILE: str(events)}
                 )
             )
 
@@ -56,7 +58,9 @@ class Processes:
         return [process.poll() for process in self.running]
 
     def ask_to_end(self) -> None:
-        """Send SIGTERM: a process that can, checkpoints and leaves."""
+        """Make the stop file and send SIGTERM: a process that can, checkpoints and leaves."""
+        if self.folder.is_dir():
+            self.stop_file.touch()
         for process in self.running:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)

@@ -26,8 +26,8 @@ Document = dict[str, Any]
 
 LOST_GRACE_SECONDS: Final = 5.0
 """After a rank is lost: time to keep the last whole step before training is ended."""
-PREEMPTED_GRACE_SECONDS: Final = 25.0
-"""After SIGTERM: time to finish a step and checkpoint. Kubernetes gives 30 s by default."""
+PREEMPTED_GRACE_SECONDS: Final = 60.0
+"""After SIGTERM: time to finish a step and checkpoint. The job's pods have 90 s for all of it."""
 RESULT_GRACE_SECONDS: Final = 10.0
 """After the result: time for a framework to take itself down."""
 FAILED_REPORT_SECONDS: Final = 5.0
@@ -104,6 +104,7 @@ class Supervisor:
         facts = hardware.read_instance(environment.pod, cluster, allow_imds=environment.allow_imds)
         self.record.aws = {"region": environment.destination.region, **facts, **self.record.aws}
         self.record.system = hardware.read_system()
+        self.record.versions = hardware.read_versions()
         self.record.attempt = self._count_attempt()
         hello = report.known(
             {

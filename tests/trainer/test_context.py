@@ -74,5 +74,13 @@ def test_a_signal_is_a_wish_to_stop(tmp_path: Path) -> None:
     assert context.stopping
 
 
+def test_the_stop_file_is_a_wish_to_stop(tmp_path: Path) -> None:
+    context = a_context(tmp_path / "events")
+    context.stop_file = tmp_path / "stop"
+    assert not context.stopping
+    context.stop_file.touch()
+    assert context.stopping
+
+
 def test_without_a_supervisor_events_go_nowhere() -> None:
     Events(None).emit("progress", step=1)

@@ -175,3 +175,12 @@ def test_without_a_service_account_the_api_server_is_not_asked(tmp_path: Path) -
         KUBERNETES_SERVICE_HOST="10.100.0.1", GANGWAY_SERVICE_ACCOUNT_DIR=str(tmp_path)
     )
     assert hardware.Cluster(found.kubernetes).get("/api/v1/nodes/x") is None
+
+
+def test_the_libraries_of_the_pod_are_known_by_version() -> None:
+    found = hardware.read_versions()
+    assert found["boto3"].count(".") == 2
+
+
+def test_the_system_says_its_python() -> None:
+    assert hardware.read_system()["python_version"].startswith("3.")

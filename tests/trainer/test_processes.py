@@ -99,6 +99,14 @@ def test_a_process_that_does_not_listen_is_ended(tmp_path: Path) -> None:
     assert processes.exit_codes() == [-9]
 
 
+def test_a_process_that_is_deaf_to_signals_sees_the_stop_file(tmp_path: Path) -> None:
+    script = 'trap "" TERM; while [ ! -e "$GANGWAY_STOP_FILE" ]; do sleep 0.02; done; exit 5'
+    processes = run(tmp_path, script)
+    assert not processes.wait(0.1)
+    processes.end(10)
+    assert processes.exit_codes() == [5]
+
+
 @pytest.mark.parametrize("seconds", [0.0, 0.1])
 def test_waiting_ends_at_its_deadline(tmp_path: Path, seconds: float) -> None:
     processes = run(tmp_path, "exec sleep 30")
