@@ -27,7 +27,7 @@ def _placed_while_blocked(
     """Workers placed while the blocker held its GPUs, and what they held in vain until then."""
     window = _window(verdict, blocker)
     if window is None:
-        return NotApplicable(why="the blocker never held its GPUs")
+        return NotApplicable(why="the blocker did not come and go")
     start, end = window
     answered_at = verdict.gangs[gang].answered_at
     if answered_at is None or answered_at >= end:

@@ -14,8 +14,8 @@ from rich.table import Table
 
 from infra.errors import GangwayError
 from infra.rehearsal import control_plane
-from infra.rehearsal.kubernetes_api import KubernetesApi
-from infra.rehearsal.scenarios.arena import Arena
+from infra.rehearsal.driver import Rehearsal
+from infra.rehearsal.scenarios.arena import QUEUES, Arena
 from infra.rehearsal.scenarios.findings import Outcome
 from infra.rehearsal.scenarios.live import Stage
 from infra.rehearsal.scenarios.observer import AuditLog
@@ -23,13 +23,12 @@ from infra.rehearsal.scenarios.page import page
 from infra.rehearsal.scenarios.picture import draw
 from infra.rehearsal.scenarios.png import png
 from infra.rehearsal.scenarios.report import document
-from infra.rehearsal.scenarios.runner import Recording, Runner
+from infra.rehearsal.scenarios.runner import Runner
 from infra.rehearsal.scenarios.scenario import DEFAULT_SCHEDULER, VOLCANO
 from infra.rehearsal.scenarios.story import Story, StoryOptions, tell
 from infra.rehearsal.scenarios.svg import svg
 from infra.rehearsal.scenarios.workloads import Half
-from infra.rehearsal.state import StateFolder
-from stacks.prices import FALLBACK_REGION, load_prices
+from stacks.prices import load_prices
 
 DEFAULT_OUT: Final = Path(".gangway/demo")
 
@@ -44,34 +43,52 @@ class StoryDidNotHappenError(GangwayError):
     """What the demo shows is not what was observed."""
 
 
-def demo(
+def demo(  # noqa: PLR0913 - each is an option of the command
     env: Annotated[str, typer.Option(help="Environment whose rehearsal is used.")] = "dev",
+    name: Annotated[
+        str | None, typer.Option(help="Name of the rehearsal, when several run side by side.")
+    ] = None,
     gpus: Annotated[int, typer.Option(help="GPUs for each scheduler.")] = 2,
     workers: Annotated[int, typer.Option(help="Workers of the job, one GPU each.")] = 2,
     blocker_seconds: Annotated[
         float | None, typer.Option(help="The blocker ends by itself after so many seconds.")
     ] = None,
-    job_fails: Annotated[bool, typer.Option(help="The job fails at its end.")] = False,
+    job_fails: Annotated[
+        bool, typer.Option("--job-fails", help="The job fails at its end.")
+    ] = False,
     out: Annotated[Path, typer.Option(help="Folder for page, pictures and figures.")] = DEFAULT_OUT,
 ) -> None:
     """Show the default scheduler and Volcano side by side on the same jobs."""
     options = StoryOptions(
         blocker_seconds=blocker_seconds, gpus=gpus, job_fails=job_fails, workers=workers
     )
-    story = tell(options)
-    _make_folder(out)
     console = Console()
+    rehearsal = Rehearsal(env, console, name=name)
+    _make_folder(out)
+    _bring_up(rehearsal)
+    result = play(rehearsal, tell(options), console)
+    written = write(result, out)
+    summarize(result, console)
+    console.print("Page, pictures and figures:")
+    for path in written:
+        console.print(f"  {path}", highlight=False)
+    if not result["happened"]:
+        raise StoryDidNotHappenError(_why_not(result))
+
+
+def play(rehearsal: Rehearsal, story: Story, console: Console) -> dict[str, Any]:
+    """Play the story on a running rehearsal; returns the result's document."""
     halves = [
         Half(gpus=story.scenario.gpus, scheduler=scheduler)
         for scheduler in (DEFAULT_SCHEDULER, VOLCANO)
     ]
-    recording = _play(StateFolder.named(env), story, halves, console)
-    result = document(story, recording, halves, load_prices(FALLBACK_REGION))
-    written = write(result, out)
-    summarize(result, console)
-    console.print(f"Page, pictures and figures: {', '.join(str(path) for path in written)}")
-    if not result["happened"]:
-        raise StoryDidNotHappenError(_why_not(result))
+    log = AuditLog(control_plane.audit_log(rehearsal.state))
+    arena = Arena(rehearsal.api, halves)
+    stage = Stage(console, story.scenario, halves)
+    # Nobody takes the rehearsal down, and no second demo clears this one's objects, meanwhile.
+    with rehearsal.state.driven(), _interruptible(console), arena.built(), stage:
+        recording = Runner(arena, log, story.scenario, halves, stage.show).play()
+    return document(story, recording, halves, load_prices(rehearsal.settings.region))
 
 
 def write(result: dict[str, Any], out: Path) -> list[Path]:
@@ -111,36 +128,34 @@ def summarize(result: dict[str, Any], console: Console) -> None:
         )
 
 
-def _play(state: StateFolder, story: Story, halves: list[Half], console: Console) -> Recording:
-    api = _reach(state)
-    log = AuditLog(control_plane.audit_log(state))
-    arena = Arena(api, halves)
-    with _interruptible(), arena.built(), Stage(console, story.scenario, halves) as stage:
-        return Runner(arena, log, story.scenario, halves, stage.show).play()
-
-
-def _reach(state: StateFolder) -> KubernetesApi:
-    if not all((control_plane.status(state) or {"": False}).values()):
-        message = (
-            f"no rehearsal of {state.name} is running: bring it up with `gangway rehearse up "
-            f"--env {state.name}`"
-        )
-        raise GangwayError(message)
-    return KubernetesApi.of(state)
+def _bring_up(rehearsal: Rehearsal) -> None:
+    """Bring the rehearsal up, or what is missing of it; one that runs is left alone."""
+    status = rehearsal.status()
+    if status and all(status.values()) and rehearsal.api.find(QUEUES) is not None:
+        return
+    rehearsal.up(gang_seconds=0)
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let an end by signal take the same way out as Ctrl-C, so that nothing is left behind."""
+def _interruptible(console: Console) -> Iterator[None]:
+    """Leave by the same way at Ctrl-C and at SIGTERM, and let nothing cut the clean-up short."""
+    is_leaving = False
 
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
+    def leave(_number: int, _frame: FrameType | None) -> None:
+        nonlocal is_leaving
+        if is_leaving:
+            console.print("Taking the demo's objects out of the cluster, one moment ...")
+            return
+        is_leaving = True
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    numbers = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) != signal.SIG_IGN]
+    before = {number: signal.signal(number, leave) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _make_folder(out: Path) -> None:

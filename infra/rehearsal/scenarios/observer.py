@@ -180,14 +180,26 @@ def _gang_refused(record: Record) -> Event | None:
     metadata = body.get("metadata") or {}
     owners = metadata.get("ownerReferences") or ()
     gang = next((o.get("name", "") for o in owners if o.get("kind") == "Job"), "")
-    for condition in (body.get("status") or {}).get("conditions") or ():
+    message = _refusal(body.get("status") or {})
+    if message is None:
+        return None
+    return GangRefused(
+        at=_at(record),
+        gang=gang or metadata.get("name", ""),
+        message=message,
+        namespace=record["objectRef"].get("namespace", ""),
+    )
+
+
+def _refusal(status: Mapping[str, Any]) -> str | None:
+    """Why a pod group's status has it waiting; None when it does not say so."""
+    if status.get("phase") == "Pending":
+        return "not admitted to its queue yet, so its pods do not exist"
+    if status.get("phase") == "Running":
+        return None  # what it once was refused for stays among its conditions
+    for condition in status.get("conditions") or ():
         if condition.get("type") == "Unschedulable" and condition.get("status") == "True":
-            return GangRefused(
-                at=_at(record),
-                gang=gang or metadata.get("name", ""),
-                message=str(condition.get("message", "")),
-                namespace=record["objectRef"].get("namespace", ""),
-            )
+            return str(condition.get("message", ""))
     return None
 
 

@@ -34,7 +34,7 @@ def page(document: Document) -> str:
     titles = {s["name"]: s["title"] for s in document["schedulers"]}
     verdict = "The story happened." if document["happened"] else "The story did not happen."
     if document["stopped"]:
-        verdict += f" {escape(document['stopped'])}."
+        verdict = f"The story did not happen: {escape(document['stopped'])}."
     not_shown = "".join(f"<li>{escape(text)}</li>" for text in document["not_shown"])
     return f"""<!doctype html>
 <html lang="en">

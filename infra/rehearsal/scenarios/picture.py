@@ -15,7 +15,7 @@ _TOP: Final = 92
 _LANE: Final = 26
 _WAIT: Final = 18
 _GAP: Final = 4
-_HEAD: Final = 44
+_HEAD: Final = 48
 _BETWEEN: Final = 20
 _AXIS: Final = 34
 _LEGEND: Final = 34
@@ -103,7 +103,7 @@ def _heading() -> Iterator[Shape]:
 
 
 def _guides(sheet: _Sheet, bottom: float) -> Iterator[Shape]:
-    for part in sheet.document["parts"]:
+    for part in sheet.document["parts"][1:]:
         x = sheet.x(part["at"])
         yield Line(color="#9ca3af", dashed=True, x1=x, x2=x, y1=_TOP - 16, y2=bottom)
     ends = [part["at"] for part in sheet.document["parts"][1:]] + [sheet.document["seconds"]]
@@ -122,8 +122,11 @@ def _half_height(scheduler: Document) -> float:
 
 def _half(sheet: _Sheet, scheduler: Document, top: float) -> Iterator[Shape]:
     seconds, usd = scheduler["gpu_seconds"], scheduler["wasted_usd"]
-    yield Label(color=INK, size=15, bold=True, text=scheduler["title"], x=_LEFT, y=top + 26)
-    wasted = f"wasted {seconds['wasted']:.2f} GPU-seconds (${usd['on_demand']:.4f})"
+    yield Label(color=INK, size=15, bold=True, text=scheduler["title"], x=_LEFT, y=top + 22)
+    wasted = (
+        f"wasted {seconds['wasted']:.2f} of {seconds['held']:.2f} GPU-seconds "
+        f"(${usd['on_demand']:.4f} on demand)"
+    )
     yield Label(
         anchor="end",
         color=_WASTE if seconds["wasted"] >= _LEAST_WAIT_SECONDS else INK,
@@ -131,7 +134,7 @@ def _half(sheet: _Sheet, scheduler: Document, top: float) -> Iterator[Shape]:
         bold=True,
         text=wasted,
         x=WIDTH - _RIGHT,
-        y=top + 26,
+        y=top + 22,
     )
     y = top + _HEAD
     for name, lane in zip(sheet.gpu_names, scheduler["lanes"], strict=True):

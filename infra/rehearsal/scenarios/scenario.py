@@ -24,7 +24,7 @@ class Scheduler:
 
 
 DEFAULT_SCHEDULER: Final = Scheduler(
-    gang_jobs=False, name="default-scheduler", title="default scheduler"
+    gang_jobs=False, name="default-scheduler", title="Default scheduler"
 )
 VOLCANO: Final = Scheduler(gang_jobs=True, name="volcano", title="Volcano")
 

@@ -83,17 +83,28 @@ def test_an_unplaced_pod_is_refused_with_the_schedulers_words():
     ]
 
 
-def test_an_unschedulable_pod_group_is_a_refused_gang():
-    sent = {
-        "metadata": {"name": "a-123", "ownerReferences": [{"kind": "Job", "name": "a"}]},
-        "status": {
-            "conditions": [{"type": "Unschedulable", "status": "True", "message": "not enough"}]
-        },
-    }
+UNSCHEDULABLE = {"type": "Unschedulable", "status": "True", "message": "not enough"}
+
+
+def pod_group(status):
+    metadata = {"name": "a-123", "ownerReferences": [{"kind": "Job", "name": "a"}]}
     reference = {"resource": "podgroups", "namespace": "demo", "name": "a-123"}
-    assert seen(line("update", sent=sent, code=200, objectRef=reference)) == [
-        GangRefused(at=AT, gang="a", message="not enough", namespace="demo")
-    ]
+    sent = {"metadata": metadata, "status": status}
+    return line("update", sent=sent, code=200, objectRef=reference)
+
+
+def test_an_unschedulable_pod_group_is_a_refused_gang():
+    [refused] = seen(pod_group({"phase": "Inqueue", "conditions": [UNSCHEDULABLE]}))
+    assert refused == GangRefused(at=AT, gang="a", message="not enough", namespace="demo")
+
+
+def test_a_pod_group_that_its_queue_does_not_admit_is_a_refused_gang():
+    [refused] = seen(pod_group({"phase": "Pending"}))
+    assert refused.message.startswith("not admitted to its queue")
+
+
+def test_an_old_refusal_of_a_running_pod_group_is_none():
+    assert seen(pod_group({"phase": "Running", "conditions": [UNSCHEDULABLE]})) == []
 
 
 @pytest.mark.parametrize(("grace", "final"), [(0, True), (30, False), (None, False)])
