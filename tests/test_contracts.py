@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from components import gpu, training_environment, training_job
+from components import gang, gpu, training_environment
 from tests.support.environments import ENVIRONMENTS, recorded, recorded_with
 from tests.support.settings import settings
 from trainer import environment as consumer
@@ -274,7 +274,7 @@ def test_the_trainer_knows_every_variable_that_the_job_sets_for_it() -> None:
 
 
 def test_the_exit_code_of_hopeless_cases_is_the_same_on_both_sides() -> None:
-    assert training_job.HOPELESS_EXIT_CODE == exits.ExitCode.CONFIGURATION
+    assert gang.HOPELESS_EXIT_CODE == exits.ExitCode.CONFIGURATION
 
 
 def test_the_pod_finds_its_token_where_the_trainer_looks() -> None:
