@@ -2,6 +2,7 @@
 
 import gc
 import sys
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -40,6 +41,10 @@ def preview(
     job_minutes: Annotated[
         int, typer.Option(min=1, help="Minutes of training that the cost of a job assumes.")
     ] = DEFAULT_JOB_MINUTES,
+    against: Annotated[
+        Path | None,
+        typer.Option(help="An earlier report (--format json): show what changed since."),
+    ] = None,
     today: Annotated[
         datetime | None,
         typer.Option(
@@ -60,8 +65,19 @@ def preview(
         assumptions=Assumptions(job_minutes=job_minutes),
         today=today.date() if today else None,
     )
+    if against is not None:
+        report = compared(report, against)
     write(report, output_format, out)
     raise typer.Exit(report.exit_code)
+
+
+def compared(report: "Report", against: Path) -> "Report":
+    """The report with what changed since an earlier one. Raises UsageError for a wrong file."""
+    from infra.preview.report.difference import difference, load_earlier  # noqa: PLC0415 - rare
+
+    earlier = load_earlier(against)
+    resources = report.recording.resources if report.recording else ()
+    return replace(report, difference=difference(earlier, resources, report.cost))
 
 
 def write(report: "Report", output_format: Format, out: Path | None) -> None:

@@ -44,6 +44,9 @@ def _sections(report: Report) -> Iterator[str]:
     if report.cost is not None:
         yield _cards(report.cost)
     yield _section("Verdicts", _verdicts(report.verdicts))
+    if report.difference:
+        changes = escape("\n".join(report.difference))
+        yield _section("Since the earlier report", [f"<pre>{changes}</pre>"])
     if report.recording is not None:
         yield _section("Order of creation; destroy goes backwards", [svg(report.recording)])
     if report.cost is not None:

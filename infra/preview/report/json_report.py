@@ -24,6 +24,7 @@ def render_json(report: Report) -> str:
         "sound": not report.refused,
         "summary": report.summary,
         "counts": dict(report.counts),
+        "difference": list(report.difference),
         "order": [list(wave) for wave in report.waves],
         "cost": _cost(report),
         "verdicts": [dataclasses.asdict(verdict) for verdict in report.verdicts],
@@ -56,17 +57,20 @@ def _rounded(value: Any) -> Any:
     return value
 
 
-def _resource(resource: RecordedResource) -> dict[str, Any]:
+def public_inputs(resource: RecordedResource) -> dict[str, Any]:
+    """The inputs with a word in place of each that is, or holds, a secret."""
     secret = {path.split(".")[0].split("[")[0] for path in resource.secret_inputs}
+    return {key: SECRET if key in secret else value for key, value in resource.inputs.items()}
+
+
+def _resource(resource: RecordedResource) -> dict[str, Any]:
     return {
         "type": resource.type,
         "name": resource.name,
         "urn": resource.urn,
         "parent": resource.parent,
         "facts": list(facts(resource)),
-        "inputs": {
-            key: SECRET if key in secret else value for key, value in resource.inputs.items()
-        },
+        "inputs": public_inputs(resource),
         "needs": list(resource.depends_on),
         "provider": resource.provider_urn,
         "options": {

@@ -10,6 +10,8 @@ from infra.preview.report.money import hourly, spread
 from infra.preview.report.text import price_note
 
 LEVELS: Final = {"refused": "❌", "warning": "⚠️", "skipped": "⏭️", "ok": "✅"}
+CHANGES_SHOWN: Final = 100
+"""A comment may have 65,536 characters."""
 
 
 def marker(environment: str) -> str:
@@ -27,6 +29,10 @@ def render_markdown(report: Report) -> str:
     lines += [*_verdicts(report), ""]
     if report.cost is not None:
         lines += [*_cost(report.cost), ""]
+    if report.difference:
+        shown, more = report.difference[:CHANGES_SHOWN], len(report.difference) - CHANGES_SHOWN
+        rest = [f"and {more} more"] if more > 0 else []
+        lines += ["Since the earlier report:", "", "```diff", *shown, *rest, "```", ""]
     if report.recording is not None:
         order = [f"{index}. {', '.join(wave)}" for index, wave in enumerate(report.waves, start=1)]
         lines += [

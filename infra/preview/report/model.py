@@ -62,6 +62,7 @@ class Report:
     waves: tuple[tuple[str, ...], ...]
     cost: Cost | None
     verdicts: tuple[Verdict, ...]
+    difference: tuple[str, ...] = ()
 
     @property
     def refused(self) -> tuple[Verdict, ...]:

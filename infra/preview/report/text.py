@@ -40,6 +40,9 @@ def drawing(report: Report) -> Group:
         parts += [*(_tree(branch) for branch in report.branches), "", _order(report), ""]
     if report.cost is not None:
         parts += [_cost_table(report.cost), _cost_notes(report.cost), ""]
+    if report.difference:
+        parts += [Text("Since the earlier report", style="bold"), *map(_change, report.difference)]
+        parts.append("")
     parts += [_verdicts(report.verdicts), "", _summary(report)]
     return Group(*parts)
 
@@ -126,6 +129,11 @@ def price_note(cost: Cost) -> str:
         f"{region}, without traffic and tax; marks: S read in the source, X in an excerpt citing "
         "it, C computed, K general knowledge"
     )
+
+
+def _change(line: str) -> Padding:
+    styles = {"+": "green", "-": "red", "!": "yellow"}
+    return Padding(Text(line, style=styles.get(line[0], "")), (0, 0, 0, 2))
 
 
 def _verdicts(verdicts: tuple[Verdict, ...]) -> Table:
