@@ -198,7 +198,7 @@ _PULUMI_KUBERNETES: Final = Tool(
                 "cmd/pulumi-resource-kubernetes/schema.json",
                 "cmd/pulumi-resource-kubernetes/terraform-mapping.json",
             ),
-            seconds=420,
+            seconds=510,
         ),
     ),
 )
