@@ -13,6 +13,9 @@ TENSORFLOW_PORT: Final = 2222
 HOPELESS_EXIT_CODE: Final = 78
 """The trainer's answer to wrong configuration or identity: a restart would meet it again."""
 
+TASK_MAX_RETRY: Final = 3
+"""Volcano's own default (its job webhook). Without restarts by the kubelet it is never reached."""
+
 IMMUTABLE_ANNOTATION: Final = "gangway.dev/immutable-spec"
 MUTABLE_IN_JOB: Final = frozenset({"minAvailable", "priorityClassName"})
 MUTABLE_IN_TASK: Final = frozenset({"minAvailable", "replicas"})

@@ -107,9 +107,16 @@ def job_spec(args: TrainingJobArgs) -> dict[str, Any]:
         "policies": gang.policies(args.pending_deadline_minutes),
         "queue": args.queue,
         "schedulerName": SCHEDULER_NAME,
-        # Each task's own minimum too: Volcano would set it once and refuse to shrink below it.
+        # What Volcano's webhook would fill in on creation is said here: an update sends the whole
+        # list, and a value that it then lacks is a change that Volcano refuses.
         "tasks": [
-            {"minAvailable": count, "name": task, "replicas": count, "template": template}
+            {
+                "maxRetry": gang.TASK_MAX_RETRY,
+                "minAvailable": count,
+                "name": task,
+                "replicas": count,
+                "template": template,
+            }
             for task, count in counts.items()
         ],
     }

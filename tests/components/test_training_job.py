@@ -50,6 +50,12 @@ def test_the_gang_is_all_of_its_pods(framework: str, workers: int) -> None:
     assert all(task["minAvailable"] == task["replicas"] for task in spec["tasks"])
 
 
+def test_tasks_leave_nothing_for_volcano_to_fill_in() -> None:
+    for task in job_spec(job())["tasks"]:
+        assert set(task) == {"maxRetry", "minAvailable", "name", "replicas", "template"}
+        assert task["maxRetry"] == 3
+
+
 def test_every_task_has_the_same_template() -> None:
     first, second = job_spec(job())["tasks"]
     assert first["template"] == second["template"]
