@@ -59,7 +59,7 @@ class KubernetesApi:
             self.endpoint + path,
             method=method,
             data=json.dumps(body).encode() if body is not None else None,
-            headers={"Authorization": f"Bearer {self.aws_type}", "Content-Type": content_type},
+            headers={"Authorization": f"Bearer {self.token}", "Content-Type": content_type},
         )
         context = ssl.create_default_context(
             cadata=base64.b64decode(self.ca_pem_base64).decode("ascii")

@@ -36,7 +36,7 @@ class Instance:
     """A running EC2 instance of a managed node group, which is to be a node."""
 
     id: str
-    instance_type: str
+    type: str
     zone: str
     zone_id: str
     region: str
@@ -170,7 +170,7 @@ def _instance(
     zone = one["Placement"]["AvailabilityZone"]
     return Instance(
         id=one["InstanceId"],
-        instance_type=one["InstanceType"],
+        type=one["InstanceType"],
         zone=zone,
         zone_id=_zone_ids(account).get(zone, ""),
         region=account.region,

@@ -34,14 +34,16 @@ class Addon(ResourceType):
         cluster, name = inputs["clusterName"], inputs["addonName"]
         cluster_record(account, "CreateAddon", cluster)
         settings = self._refuse(account, "CreateAddon", inputs)
-        body = self._body(inputs) | {"createdAt": now(), "modifiedAt": now()}
-        if not account.store.add(ADDON, f"{cluster}:{name}", body):
+        if account.store.get(ADDON, f"{cluster}:{name}") is not None:
             raise AwsError(
                 operation="CreateAddon",
                 code="ResourceInUseException",
                 reason="Addon already exists.",
             )
+        # The pods first: an add-on of which nothing runs would be taken and useless.
         self._apply(account, name, settings)
+        body = self._body(inputs) | {"createdAt": now(), "modifiedAt": now()}
+        account.store.put(ADDON, f"{cluster}:{name}", body)
         return f"{cluster}:{name}"
 
     def _refuse(self, account: Account, operation: str, inputs: Properties) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def test_a_node_groups_instances_are_what_its_group_holds(
     assert len(instances) == 2
 
     one = instances[0]
-    assert one.instance_type == "g4dn.xlarge"
+    assert one.type == "g4dn.xlarge"
     assert (one.zone, one.zone_id, one.region) == ("us-east-1d", "use1-az4", "us-east-1")
     assert (one.cluster, one.capacity_type) == (cluster.id, "SPOT")
     assert one.labels == {"nvidia.com/gpu.present": "true"}
