@@ -33,6 +33,9 @@ ENGINE_MARK: Final = "GANGWAY_REHEARSAL_ENGINE"
 
 END_SECONDS: Final = 10
 
+AFTERTHOUGHTS: Final = ("update failed", "preview failed", "Resource monitor has terminated")
+"""Errors that the engine adds to a failure without a reason of their own."""
+
 OnEvent = Callable[[automation.EngineEvent], Any]
 
 
@@ -155,12 +158,22 @@ class Engine:
             "AWS_ACCESS_KEY_ID": "rehearsal",
             "AWS_SECRET_ACCESS_KEY": "rehearsal",
             "AWS_EC2_METADATA_DISABLED": "true",
-            "AWS_PROFILE": "",
+            **self._aws_files(),
             "KUBECONFIG": os.devnull,
             "HELM_CACHE_HOME": str(helm / "cache"),
             "HELM_CONFIG_HOME": str(helm / "config"),
             "HELM_DATA_HOME": str(helm / "data"),
             ENGINE_MARK: str(self._state.path),
+        }
+
+    def _aws_files(self) -> dict[str, str]:
+        """AWS settings of the rehearsal's own, whatever profile the user has."""
+        config = self._home / "aws-config"
+        write_atomically(config, "[default]\n")
+        return {
+            "AWS_CONFIG_FILE": str(config),
+            "AWS_PROFILE": "default",
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         }
 
     def _passphrase(self) -> Path:
@@ -209,7 +222,8 @@ def chart_directory(state: StateFolder, tools: Mapping[str, Path]) -> Path:
 
 def failure(error: automation.CommandError, diagnostics: list[str]) -> GangwayError:
     """The engine's own reasons in one message, else the last that it said."""
-    reasons = list(dict.fromkeys(line for line in diagnostics if line))
+    told = [line.partition(' File "')[0].strip(" :") for line in diagnostics]
+    reasons = [line for line in dict.fromkeys(told) if line and not line.startswith(AFTERTHOUGHTS)]
     if not reasons:
         lines = [line for line in str(error).splitlines() if "error" in line.lower()]
         reasons = lines[-3:] or [str(error)[-500:]]
