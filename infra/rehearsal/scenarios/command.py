@@ -43,7 +43,7 @@ class StoryDidNotHappenError(GangwayError):
     """What the demo shows is not what was observed."""
 
 
-def demo(  # noqa: PLR0913 - each is an option of the command
+def demo(
     env: Annotated[str, typer.Option(help="Environment whose rehearsal is used.")] = "dev",
     name: Annotated[
         str | None, typer.Option(help="Name of the rehearsal, when several run side by side.")
