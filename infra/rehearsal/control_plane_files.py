@@ -79,6 +79,11 @@ def configuration(state: StateFolder, tools: Mapping[str, Path]) -> list[dict[st
         {"name": "kube-apiserver", "extraArgs": _extra_arguments(api_server)},
         # The data is thrown away with the rehearsal, so it need not survive a power cut.
         {"name": "etcd", "extraArgs": _extra_arguments({"unsafe-no-fsync": "true"})},
+        # One of each runs; on a busy machine an election only loses the lease and ends them.
+        *(
+            {"name": name, "extraArgs": _extra_arguments({"leader-elect": "false"})}
+            for name in ("kube-controller-manager", "kube-scheduler")
+        ),
     ]
     own = {
         "apiVersion": "config.kwok.x-k8s.io/v1alpha1",

@@ -6,6 +6,7 @@ itself. `python -m infra.rehearsal.supervisor --state DIR` is its command line.
 
 import argparse
 import contextlib
+import functools
 import json
 import logging
 import os
@@ -201,15 +202,18 @@ class Supervisor:
     def _role_of(self, namespace: str, account: str) -> str | None:
         return self._world().pod_identity_role(namespace, account)
 
-    def _assume_role(self, role: str, session: str) -> Mapping[str, str]:
-        sts = boto3.client(
+    @functools.cached_property
+    def _sts(self) -> Any:
+        return boto3.client(
             "sts",
             endpoint_url=self._moto.endpoint,
-            region_name=self._region or remembered_region(self._state.path),
+            region_name=remembered_region(self._state.path),
             aws_access_key_id="rehearsal",
             aws_secret_access_key="rehearsal",  # noqa: S106 - moto takes any
         )
-        found = sts.assume_role(RoleArn=role, RoleSessionName=session)["Credentials"]
+
+    def _assume_role(self, role: str, session: str) -> Mapping[str, str]:
+        found = self._sts.assume_role(RoleArn=role, RoleSessionName=session)["Credentials"]
         return {
             "AccessKeyId": found["AccessKeyId"],
             "SecretAccessKey": found["SecretAccessKey"],

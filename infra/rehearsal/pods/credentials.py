@@ -1,9 +1,11 @@
 """What the EKS Pod Identity agent does: AWS credentials for pods whose account has a role."""
 
+import contextlib
 import http.server
 import json
 import secrets
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +20,8 @@ AssumeRole = Callable[[str, str], Mapping[str, str]]
 """Role ARN and session name -> AccessKeyId, SecretAccessKey, Token, Expiration."""
 
 PATH: Final = "/v1/credentials"
+RENEW_SECONDS: Final = 1800
+"""Half of what an assumed role's credentials last."""
 
 
 class CredentialServer:
@@ -32,6 +36,8 @@ class CredentialServer:
         self._role_of = role_of
         self._assume_role = assume_role
         self._pods: dict[str, tuple[str, str]] = {}
+        self._given: dict[str, tuple[Mapping[str, str], float]] = {}
+        self._lock = threading.Lock()
         self._server = http.server.ThreadingHTTPServer((LOOPBACK, 0), self._handler())
         self._server.daemon_threads = True
         self._thread = threading.Thread(
@@ -56,6 +62,9 @@ class CredentialServer:
             return {}
         token = secrets.token_urlsafe(32)
         self._pods[token] = (role, f"eks-{metadata['name']}"[:64])
+        # Asked for now: the SDKs wait for an answer two seconds only.
+        with contextlib.suppress(GangwayError):
+            self._credentials_of(token)
         token_file = self._folder / metadata["uid"] / "eks-pod-identity-token"
         write_atomically(token_file, token)
         return {
@@ -72,11 +81,18 @@ class CredentialServer:
         """HTTP status and body for a request."""
         if path != PATH or token not in self._pods:
             return 403, {"message": "no pod of this rehearsal has this token"}
-        role, session = self._pods[token]
         try:
-            return 200, self._assume_role(role, session)
+            return 200, self._credentials_of(token)
         except GangwayError as error:
             return 500, {"message": str(error)}
+
+    def _credentials_of(self, token: str) -> Mapping[str, str]:
+        with self._lock:
+            known, asked = self._given.get(token, ({}, float("-inf")))
+            if time.monotonic() - asked > RENEW_SECONDS:
+                known, asked = self._assume_role(*self._pods[token]), time.monotonic()
+                self._given[token] = (known, asked)
+            return known
 
     def _handler(self) -> type[http.server.BaseHTTPRequestHandler]:
         answer = self.answer
@@ -92,7 +108,8 @@ class CredentialServer:
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
-                self.wfile.write(content)
+                with contextlib.suppress(ConnectionError):
+                    self.wfile.write(content)
 
             def log_message(self, *_: Any) -> None:
                 """Keep quiet: a request says nothing that a log needs."""
