@@ -61,7 +61,15 @@ def start(state_dir: Path) -> MotoServer:
     log_file.parent.mkdir(parents=True, exist_ok=True)
     with log_file.open("ab") as log:
         child = subprocess.Popen(  # noqa: S603 - our own interpreter with fixed arguments
-            [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
+            [
+                sys.executable,
+                "-m",
+                "infra.rehearsal.aws.moto_main",
+                "-H",
+                "127.0.0.1",
+                "-p",
+                str(port),
+            ],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from infra.errors import GangwayError
 from infra.rehearsal.aws import account as account_module
@@ -317,3 +318,34 @@ def test_what_is_left_over_is_named_by_kind(aws: Engine, world: World) -> None:
     template = aws.create("aws:ec2/launchTemplate:LaunchTemplate", "left")
 
     assert template["name"] in world.leftovers()["launch template"]
+
+
+def test_instances_are_spread_over_the_groups_zones(
+    aws: Engine, world: World, cluster: Made, node_role: Made, network: dict[str, Made]
+) -> None:
+    sizes = {"minSize": 2, "maxSize": 4, "desiredSize": 2}
+    subnets = [network["a"].id, network["b"].id]
+
+    group = node_group(aws, cluster, node_role, network, scalingConfig=sizes, subnetIds=subnets)
+
+    assert {one.zone_id for one in of(world, group)} == {"use1-az4", "use1-az6"}
+
+
+@pytest.mark.parametrize(
+    ("capacity", "words"), [(5, "above max value 4"), (0, "below min value 1")]
+)
+def test_rejects_a_desired_capacity_outside_the_groups_limits(
+    aws: Engine,
+    cluster: Made,
+    node_role: Made,
+    network: dict[str, Made],
+    capacity: int,
+    words: str,
+) -> None:
+    sizes = {"minSize": 1, "maxSize": 4, "desiredSize": 1}
+    group = node_group(aws, cluster, node_role, network, scalingConfig=sizes)
+
+    with pytest.raises(ClientError, match=words):
+        aws.account.client("autoscaling").set_desired_capacity(
+            AutoScalingGroupName=group_name(group), DesiredCapacity=capacity
+        )
