@@ -32,16 +32,21 @@ def difference(
     earlier: dict[str, Any], resources: tuple[RecordedResource, ...], cost: Cost | None
 ) -> tuple[str, ...]:
     """Lines as in a diff: `-` gone, `+` new, `!` changed; cost last."""
-    before = {item["urn"]: item for item in earlier["resources"]}
-    now = {resource.urn: resource for resource in resources}
+    before = {_key(item["urn"]): item for item in earlier["resources"]}
+    now = {_key(resource.urn): resource for resource in resources}
     lines = [
-        *(f"- {_name(before[urn])}" for urn in sorted(before.keys() - now.keys())),
-        *(f"+ {_title(now[urn])}" for urn in sorted(now.keys() - before.keys())),
+        *(f"- {_name(before[key])}" for key in sorted(before.keys() - now.keys())),
+        *(f"+ {_title(now[key])}" for key in sorted(now.keys() - before.keys())),
     ]
-    for urn in sorted(now.keys() & before.keys()):
-        changes = _changes(before[urn]["inputs"], public_inputs(now[urn]), "")
-        lines += [f"! {_title(now[urn])}: {change}" for change in changes]
+    for key in sorted(now.keys() & before.keys()):
+        changes = _changes(before[key]["inputs"], public_inputs(now[key]), "")
+        lines += [f"! {_title(now[key])}: {change}" for change in changes]
     return (*(lines or ["no resource changed"]), *_cost(earlier.get("cost"), cost))
+
+
+def _key(urn: str) -> str:
+    """The URN without its stack, so that two environments can be compared."""
+    return urn.split("::", 1)[1]
 
 
 def _title(resource: RecordedResource) -> str:

@@ -54,6 +54,12 @@ def test_what_came_went_and_changed_is_told_with_its_cost(report: Report) -> Non
     assert len(lines) == 6
 
 
+def test_two_environments_of_one_program_can_be_compared(report: Report) -> None:
+    other = planning.report_of(sample_settings.settings(environment="prod"), sample, Assumptions())
+    assert other.recording is not None
+    assert changed(report, *other.recording.resources)[0] == "no resource changed"
+
+
 @pytest.mark.parametrize("output_format", [Format.TEXT, Format.MARKDOWN, Format.HTML, Format.JSON])
 def test_every_drawing_shows_the_change(report: Report, output_format: Format) -> None:
     drawn = command.render(replace(report, difference=("+ aws.kms.Key other",)), output_format)
