@@ -37,6 +37,7 @@ class Link:
         self.hello: Message = {}
         self.report: Message | None = None
         self.farewell = False
+        self.leaving = False
         self.closed = False
         self._connection = connection
         self._changed = changed
@@ -118,6 +119,15 @@ class Gang:
                 if link.lost and link.report is None and not link.farewell:
                     return f"{link.peer} is gone"
         return None
+
+    def announce_leave(self) -> None:
+        """Tell the others that this rank was asked to end and stops after a common step."""
+        for link in list(self.links.values()):
+            link.send({"leaving": True})
+
+    def leaving_peer(self) -> str | None:
+        """Name a peer that was asked to end, or None."""
+        return next((link.peer for link in self.links.values() if link.leaving), None)
 
     def collect(self, own: Message, deadline_seconds: float = FAREWELL_SECONDS) -> list[Message]:
         """On rank 0: wait for the documents of the others and return all that came, by rank."""
@@ -219,6 +229,8 @@ class Gang:
             link.report = message["report"]
         elif "farewell" in message:
             link.farewell = True
+        elif "leaving" in message:
+            link.leaving = True
 
     def _follow(self, deadline: float, stop: threading.Event) -> None:
         trouble = "it was not tried"

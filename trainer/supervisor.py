@@ -182,7 +182,7 @@ class Supervisor:
             ended = processes.exit_codes()
             self._take(processes)
             if self.record.failure is not None:
-                self._end_failed(processes)
+                self._end_processes(processes, LOST_GRACE_SECONDS)
             failed = [code for code in ended if code]
             if failed and not self.record.result:
                 message = f"a training process ended with code {failed[0]} without saying why"
@@ -190,22 +190,36 @@ class Supervisor:
             if all(code == 0 for code in ended) or self.record.result:
                 processes.wait(RESULT_GRACE_SECONDS)
                 return
+            self._end_if_asked(processes)
             lost = gang.lost_peer()
             if lost:
-                processes.end(LOST_GRACE_SECONDS)
+                self._end_processes(processes, LOST_GRACE_SECONDS)
                 message = f"{lost}; this rank ends so that the gang can start again"
                 raise PeerLostError(message)
-            if self.stop.is_set():
-                processes.end(PREEMPTED_GRACE_SECONDS)
-                message = "the pod was asked to end (SIGTERM)"
-                raise PreemptedError(message)
             pause.wait(POLL_SECONDS)
 
-    def _end_failed(self, processes: Processes) -> None:
+    def _end_if_asked(self, processes: Processes) -> None:
+        """When this pod or another was asked to end: let all ranks stop after the same step."""
+        gang = self._met()
+        other = gang.leaving_peer()
+        if not self.stop.is_set() and other is None:
+            return
+        if self.stop.is_set():
+            gang.announce_leave()
+        self._end_processes(processes, PREEMPTED_GRACE_SECONDS)
+        message = f"{other or 'the pod'} was asked to end (SIGTERM)"
+        raise PreemptedError(message)
+
+    def _end_processes(self, processes: Processes, grace_seconds: float) -> None:
+        """End training; the cause that it names itself on the way goes before any other."""
+        processes.end(grace_seconds)
+        self._take(processes)
+        if self.record.failure is not None:
+            self._raise_failure()
+
+    def _raise_failure(self) -> None:
         """A training process said why it failed; that is this rank's cause."""
         failure = self.record.failure or {}
-        processes.end(LOST_GRACE_SECONDS)
-        self._take(processes)
         error = TrainerError(failure["reason"])
         error.exit_code = _exit_code(failure["exit_code"])
         raise error

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from trainer.context import Context, make_context
 from trainer.exits import ConfigurationError, ExitCode, TrainerError
@@ -90,5 +90,15 @@ def main(arguments: list[str]) -> int:
     return ExitCode.OK
 
 
+def leave(code: int) -> NoReturn:
+    """End the process; after a failure at once, since a framework may wait for lost ranks."""
+    if code != ExitCode.OK:
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    leave(main(sys.argv[1:]))

@@ -189,6 +189,14 @@ def test_a_rank_that_failed_is_lost_before_it_goes(pair: Meeting) -> None:
     handing.join(10)
 
 
+def test_a_rank_that_is_asked_to_end_tells_the_others(pair: Meeting) -> None:
+    leader, follower = pair.gang(0), pair.gang(1)
+    pair.meet(leader, follower)
+    assert leader.leaving_peer() is None
+    follower.announce_leave()
+    assert eventually(lambda: leader.leaving_peer() == "rank 1 (pod-1)")
+
+
 def test_a_rank_that_finished_is_not_lost(pair: Meeting) -> None:
     leader, follower = pair.gang(0), pair.gang(1)
     pair.meet(leader, follower)

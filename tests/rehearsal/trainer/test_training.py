@@ -1,6 +1,7 @@
 """What a gang of real processes learns, and that it is what one process would learn."""
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -35,10 +36,10 @@ print(json.dumps({name: float(abs(one[name] - two[name]).max()) for name in name
 class Finished:
     """A default run of two workers, kept for several tests."""
 
-    def __init__(self, aws: Aws, job: GangJob, seconds: float) -> None:
+    def __init__(self, aws: Aws, job: GangJob, processor_seconds: float) -> None:
         self.aws = aws
         self.job = job
-        self.seconds = seconds
+        self.processor_seconds = processor_seconds
 
     @property
     def document(self) -> dict[str, Any]:
@@ -53,11 +54,13 @@ def finished(framework: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     assert interpreter
     with emulated_aws() as aws:
         job = GangJob(aws, folder, framework, interpreter, settings={"TZ": "Asia/Kolkata"})
-        began = datetime.now(UTC)
+        before = os.times()
         with job.attempt() as attempt:
             codes = attempt.exit_codes()
         assert codes == [0, 0], attempt.logs()
-        yield Finished(aws, job, (datetime.now(UTC) - began).total_seconds())
+        after = os.times()
+        used = after.children_user + after.children_system
+        yield Finished(aws, job, used - before.children_user - before.children_system)
 
 
 def test_the_default_task_is_learned_by_the_stated_factor(finished: Finished) -> None:
@@ -67,8 +70,9 @@ def test_the_default_task_is_learned_by_the_stated_factor(finished: Finished) ->
     assert results["steps"] == 640
 
 
-def test_the_default_task_takes_less_than_a_minute(finished: Finished) -> None:
-    assert finished.seconds < LIMIT_SECONDS
+def test_the_default_task_takes_less_than_a_minute_of_two_cores(finished: Finished) -> None:
+    """Counted in processor time, so that a busy machine does not fail it."""
+    assert finished.processor_seconds / 2 < LIMIT_SECONDS
 
 
 def test_every_document_fits_the_schema(finished: Finished) -> None:
