@@ -135,11 +135,11 @@ def test_subnets_carry_the_tags_that_eks_looks_for(single: Recording, kind: str,
     assert tags["kubernetes.io/cluster/gangway-dev"] == "shared"
 
 
-def test_the_callers_tags_reach_what_can_be_tagged(single: Recording) -> None:
-    untagged = [r.name for r in single if "tags" in r.inputs and r.inputs["tags"]["team"] != "ml"]
-    tagged = [r.name for r in single if "tags" in r.inputs]
+def test_the_callers_tags_reach_what_can_be_tagged(per_zone: Recording) -> None:
+    untagged = [r.name for r in per_zone if "tags" in r.inputs and r.inputs["tags"]["team"] != "ml"]
+    tagged = [r.name for r in per_zone if "tags" in r.inputs]
     assert untagged == []
-    assert len(tagged) == 13
+    assert len(tagged) == 19
 
 
 def test_public_subnets_reach_the_internet_directly(single: Recording) -> None:
