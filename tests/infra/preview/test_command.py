@@ -64,6 +64,7 @@ def test_the_exit_code_follows_the_verdicts(
         planning, "report_for", lambda name, **_: planning.model.unusable(name, (verdict,))
     )
     monkeypatch.setattr(command.gc, "disable", lambda: None)
+    monkeypatch.setattr(command.gc, "freeze", lambda: None)
     with pytest.raises(typer.Exit) as end:
         command.preview("dev", Format.TEXT, tmp_path / "out", 30)
     assert end.value.exit_code == code
