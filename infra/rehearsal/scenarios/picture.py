@@ -103,11 +103,12 @@ def _heading() -> Iterator[Shape]:
 
 
 def _guides(sheet: _Sheet, bottom: float) -> Iterator[Shape]:
-    for part in sheet.document["parts"][1:]:
+    parts = sheet.document["parts"]
+    for part in parts[1:]:
         x = sheet.x(part["at"])
         yield Line(color="#9ca3af", dashed=True, x1=x, x2=x, y1=_TOP - 16, y2=bottom)
-    ends = [part["at"] for part in sheet.document["parts"][1:]] + [sheet.document["seconds"]]
-    for part, end in zip(sheet.document["parts"], ends, strict=True):
+    ends = [*(part["at"] for part in parts[1:]), sheet.document["seconds"]]
+    for part, end in zip(parts, ends, strict=False):
         room = (end - part["at"]) * sheet.scale - 8
         text = f"{part['part']}  {part['title']}"
         fitting = text if _fits(text, 12, room) else str(part["part"])
