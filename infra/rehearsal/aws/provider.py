@@ -72,7 +72,7 @@ class EmulatedAws(engine.Provider):
         self.account.region = region or self.account.region
         remember_region(self.account.state_dir, self.account.region)
         return engine.ConfigureResponse(
-            accept_secrets=True, supports_preview=True, accept_resources=True
+            accept_secrets=True, supports_preview=True, accept_resources=False
         )
 
     @override
