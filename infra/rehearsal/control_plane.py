@@ -170,7 +170,7 @@ def _kwokctl(state: StateFolder, tools: Mapping[str, Path], *words: str) -> None
     }
     log = state.folder("logs") / "kwokctl.log"
     log.unlink(missing_ok=True)
-    command = [tools["kwokctl"], "--name", CLUSTER, *words]
+    command: list[str | Path] = [tools["kwokctl"], "--name", CLUSTER, *words]
     run = processes.start("kwokctl", command, log=log, environment=environment)
 
     def ended() -> bool:
