@@ -15,6 +15,7 @@ from moto.server import main as serve
 _SERVICES: Final = ("autoscaling", "ec2", "eks", "iam", "kms", "logs", "s3", "sts")
 
 _start_instances = models.FakeAutoScalingGroup.replace_autoscaling_group_instances
+_delete_group = models.AutoScalingBackend.delete_auto_scaling_group
 _set_capacity = models.AutoScalingBackend.set_desired_capacity
 
 
@@ -47,10 +48,19 @@ def set_capacity_within_limits(backend: Any, group_name: str, desired_capacity: 
     _set_capacity(backend, group_name, desired_capacity)
 
 
+def delete_whole(backend: Any, group_name: str, force_delete: bool) -> None:
+    """Delete a group; moto first sets its capacity to 0, which its least size must allow."""
+    group = backend.autoscaling_groups.get(group_name)
+    if group is not None and force_delete:
+        group.min_size = 0
+    _delete_group(backend, group_name, force_delete)
+
+
 def main() -> None:
     """Run moto's server with the command line that moto takes."""
     models.FakeAutoScalingGroup.replace_autoscaling_group_instances = start_balanced
     models.AutoScalingBackend.set_desired_capacity = set_capacity_within_limits
+    models.AutoScalingBackend.delete_auto_scaling_group = delete_whole
     for service in _SERVICES:
         get_backend(service)
     serve()

@@ -230,5 +230,5 @@ def _leftovers(account: Account) -> dict[str, list[str]]:
         "policy": [one["PolicyName"] for one in iam.list_policies(Scope="Local")["Policies"]],
         "role": [one["RoleName"] for one in iam.list_roles()["Roles"]],
         "VPC": vpcs,
-        **{kind: [f"{count} in the store"] for kind, count in account.store.kinds().items()},
+        **{f"{kind} record": list(account.store.all(kind)) for kind in account.store.kinds()},
     }

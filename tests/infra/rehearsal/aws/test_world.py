@@ -137,6 +137,19 @@ def test_a_node_group_shows_no_change_after_a_refresh(
     assert not fresh.diff(**group.inputs).changes
 
 
+def test_a_node_group_goes_with_its_instances(
+    aws: Engine, world: World, cluster: Made, node_role: Made, network: dict[str, Made]
+) -> None:
+    sizes = {"minSize": 1, "maxSize": 2, "desiredSize": 2}
+    group = node_group(aws, cluster, node_role, network, scalingConfig=sizes)
+
+    group.delete()
+
+    assert group.read() is None
+    assert of(world, group) == ()
+    cluster.delete()
+
+
 def test_what_replaces_a_node_group(
     aws: Engine, cluster: Made, node_role: Made, network: dict[str, Made]
 ) -> None:
