@@ -75,9 +75,15 @@ class Storage:
         )
 
     def get(self, key: str) -> bytes | None:
-        """Read one object, or None when there is none of that key."""
+        """Read one object, or None when there is none of that key.
+
+        Looks it up first: to a role that may list below a prefix only, S3 answers the reading of
+        a missing object with 403 and not with 404.
+        """
 
         def read() -> bytes | None:
+            if key not in self._pages(key):
+                return None
             try:
                 answer = self.client.get_object(Bucket=self.bucket, Key=key)
                 body: bytes = answer["Body"].read()

@@ -4,15 +4,20 @@ moto starts every instance of a group in the group's first subnet and takes any 
 AWS balances the zones and refuses a capacity outside the group's limits.
 """
 
+import json
 from collections import Counter
 from typing import Any, Final
 
 from moto.autoscaling import models
 from moto.autoscaling.exceptions import ValidationError
 from moto.backends import get_backend
+from moto.iam.access_control import IAMPolicy, PermissionResult
+from moto.s3.models import FakeBucket
 from moto.server import main as serve
 
 _SERVICES: Final = ("autoscaling", "ec2", "eks", "iam", "kms", "logs", "s3", "sts")
+
+_TRANSPORT_KEYS: Final = frozenset({"aws:SecureTransport", "s3:TlsVersion"})
 
 _start_instances = models.FakeAutoScalingGroup.replace_autoscaling_group_instances
 _delete_group = models.AutoScalingBackend.delete_auto_scaling_group
@@ -56,11 +61,34 @@ def delete_whole(backend: Any, group_name: str, force_delete: bool) -> None:
     _delete_group(backend, group_name, force_delete)
 
 
+def permission_as_over_tls(bucket: Any, action: str, resource: str) -> Any:
+    """What the bucket's policy says of a request that came over TLS.
+
+    moto reads no conditions, and so would refuse everybody where a policy refuses plain HTTP. A
+    request on this machine stands for one over TLS, which such statements do not concern.
+    """
+    if bucket.policy is None:
+        return PermissionResult.NEUTRAL
+    document = json.loads(bucket.policy)
+    document["Statement"] = [
+        statement
+        for statement in document["Statement"]
+        if statement["Effect"] != "Deny" or not _only_about_transport(statement)
+    ]
+    return IAMPolicy(json.dumps(document)).is_action_permitted(action, resource)
+
+
+def _only_about_transport(statement: dict[str, Any]) -> bool:
+    tests = [set(keys) for keys in statement.get("Condition", {}).values()]
+    return bool(tests) and all(keys <= _TRANSPORT_KEYS for keys in tests)
+
+
 def main() -> None:
     """Run moto's server with the command line that moto takes."""
     models.FakeAutoScalingGroup.replace_autoscaling_group_instances = start_balanced
     models.AutoScalingBackend.set_desired_capacity = set_capacity_within_limits
     models.AutoScalingBackend.delete_auto_scaling_group = delete_whole
+    FakeBucket.get_permission = permission_as_over_tls
     for service in _SERVICES:
         get_backend(service)
     serve()
