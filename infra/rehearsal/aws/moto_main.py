@@ -53,12 +53,12 @@ def set_capacity_within_limits(backend: Any, group_name: str, desired_capacity: 
     _set_capacity(backend, group_name, desired_capacity)
 
 
-def delete_whole(backend: Any, group_name: str, force_delete: bool) -> None:
+def delete_whole(backend: Any, group_name: str) -> None:
     """Delete a group; moto first sets its capacity to 0, which its least size must allow."""
     group = backend.autoscaling_groups.get(group_name)
-    if group is not None and force_delete:
+    if group is not None:
         group.min_size = 0
-    _delete_group(backend, group_name, force_delete)
+    _delete_group(backend, group_name)
 
 
 def permission_as_over_tls(bucket: Any, action: str, resource: str) -> Any:
