@@ -51,6 +51,18 @@ picture: $(INSTALLED) ## redraw the README's picture from the recorded graph
 up: $(INSTALLED) ## bring an environment up on AWS (needs the pulumi CLI and credentials)
 	@pulumi up --stack $(ENV)
 
+.PHONY: tools
+tools: $(INSTALLED) ## get the rehearsal's programs: fetched or built, each once
+	@$(BIN)/gangway rehearse tools
+
+.PHONY: frameworks
+frameworks: $(INSTALLED) ## make the environments in which the trainer runs on this machine
+	@$(BIN)/python -m infra.rehearsal.frameworks
+
+.PHONY: training-report
+training-report: $(INSTALLED) ## train on this machine and rewrite docs/training-report.md
+	@$(BIN)/python -m tests.support.training_report
+
 .PHONY: rehearse
 rehearse: $(INSTALLED) ## bring an environment up on this machine, only AWS emulated
 	@$(BIN)/gangway rehearse up --env $(ENV)
