@@ -81,10 +81,27 @@ def live_nat_gateways(account: Account, **filters: str) -> list[Mapping[str, Any
 
 
 def interfaces(account: Account, **filters: str) -> list[Mapping[str, Any]]:
-    """Return the network interfaces, by EC2's filters (`_` written for `-`)."""
-    answer = account.client("ec2").describe_network_interfaces(Filters=_filters(filters))
-    found: list[Mapping[str, Any]] = answer["NetworkInterfaces"]
-    return found
+    """Return the network interfaces, by EC2's filters (`_` written for `-`).
+
+    Those of terminated instances are left out: AWS deletes them with the instance, moto does not.
+    """
+    ec2 = account.client("ec2")
+    found = ec2.describe_network_interfaces(Filters=_filters(filters))["NetworkInterfaces"]
+    holders = {one["NetworkInterfaceId"]: _instance_of(one) for one in found}
+    instances = sorted({holder for holder in holders.values() if holder})
+    described = ec2.describe_instances(InstanceIds=instances) if instances else {}
+    terminated = {
+        instance["InstanceId"]
+        for reservation in described.get("Reservations", ())
+        for instance in reservation["Instances"]
+        if instance["State"]["Name"] == "terminated"
+    }
+    return [one for one in found if holders[one["NetworkInterfaceId"]] not in terminated]
+
+
+def _instance_of(interface: Mapping[str, Any]) -> str | None:
+    holder: str | None = interface.get("Attachment", {}).get("InstanceId")
+    return holder
 
 
 def delete_interface(account: Account, interface_id: str) -> None:

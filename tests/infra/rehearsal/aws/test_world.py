@@ -148,6 +148,7 @@ def test_a_node_group_goes_with_its_instances(
     assert group.read() is None
     assert of(world, group) == ()
     cluster.delete()
+    network["a"].delete()
 
 
 def test_what_replaces_a_node_group(
