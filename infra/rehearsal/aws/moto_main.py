@@ -83,12 +83,18 @@ def _only_about_transport(statement: dict[str, Any]) -> bool:
     return bool(tests) and all(keys <= _TRANSPORT_KEYS for keys in tests)
 
 
+_OURS: Final = (
+    (models.FakeAutoScalingGroup, "replace_autoscaling_group_instances", start_balanced),
+    (models.AutoScalingBackend, "set_desired_capacity", set_capacity_within_limits),
+    (models.AutoScalingBackend, "delete_auto_scaling_group", delete_whole),
+    (FakeBucket, "get_permission", permission_as_over_tls),
+)
+
+
 def main() -> None:
     """Run moto's server with the command line that moto takes."""
-    models.FakeAutoScalingGroup.replace_autoscaling_group_instances = start_balanced
-    models.AutoScalingBackend.set_desired_capacity = set_capacity_within_limits
-    models.AutoScalingBackend.delete_auto_scaling_group = delete_whole
-    FakeBucket.get_permission = permission_as_over_tls
+    for owner, method, ours in _OURS:
+        setattr(owner, method, ours)
     for service in _SERVICES:
         get_backend(service)
     serve()

@@ -219,7 +219,7 @@ def _foreseen(kind: ResourceType, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return a preview's outputs: the inputs, and all that only AWS can know as unknown."""
     accepted = {name.rstrip("!") for name in sdk_properties()[kind.aws_type]}
     unset = accepted | set(kind.outputs) | ({"tagsAll"} if kind.has_tags else set())
-    foreseen = {name: UNKNOWN_TEXT for name in sorted(unset) if name not in inputs}
+    foreseen: dict[str, Any] = {name: UNKNOWN_TEXT for name in sorted(unset) if name not in inputs}
     foreseen |= inputs
     for path in kind.nested_outputs:
         outer, inner = path.split(".")

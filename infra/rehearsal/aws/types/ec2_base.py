@@ -23,7 +23,6 @@ class Ec2Type(ResourceType):
     """The describing call, its argument for ids, its answer's list."""
     tag_kind: ClassVar[str]
 
-    @override
     def item(self, account: Account, resource_id: str) -> Any:
         """Return EC2's description of the thing, None when there is none."""
         call, argument, listed = self.describe

@@ -37,7 +37,7 @@ def _converted(value: Any, path: str) -> Any:
         return [_converted(entry, path) for entry in value]
     if not isinstance(value, dict):
         return value
-    answer = {}
+    answer: dict[str, Any] = {}
     for name, entry in value.items():
         here = f"{path}.{name}" if path else name
         member = _SPELLED_OTHERWISE.get(here, name[0].upper() + name[1:])
