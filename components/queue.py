@@ -107,5 +107,5 @@ class Queue(pulumi.ComponentResource):
                 parent=self, custom_timeouts=pulumi.CustomTimeouts(create=OPEN_DEADLINE)
             ),
         )
-        self.queue_name = queue.metadata["name"]  # type: ignore[attr-defined]  # set at run time
+        self.queue_name = queue.metadata["name"]
         self.register_outputs({"queue_name": self.queue_name})

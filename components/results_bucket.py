@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import pulumi
 import pulumi_aws as aws
@@ -13,7 +13,6 @@ from components import identity, tokens
 CHECKPOINT_FOLDER: Final = "checkpoints/"
 """Below the results prefix; the trainer writes there what only a restart needs."""
 
-LifecycleRule = aws.s3.BucketLifecycleConfigurationRuleArgsDict
 
 UPLOAD_LEFTOVER_DAYS: Final = 7
 OLDEST_TLS: Final = "1.2"
@@ -79,7 +78,7 @@ def bucket_policy(bucket_arn: str) -> str:
     )
 
 
-def lifecycle_rules(args: ResultsBucketArgs) -> list[LifecycleRule]:
+def lifecycle_rules(args: ResultsBucketArgs) -> list[dict[str, Any]]:
     """Results stay; checkpoints, replaced versions and broken uploads go after their days."""
     return [
         {

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pulumi
@@ -28,6 +28,9 @@ ENTRY_POINT: Final = "__main__.py"
 class TrainingJobArgs:
     """The gang. `scripts` (file name -> text) are mounted as the package that the pods run.
 
+    `user_scripts` are mounted beside it: the package then runs `train(context)` of their
+    `train.py` in place of its own task, with the same identity, environment and report.
+
     There is no time to live: Volcano would delete the finished job, and the next `up` would
     create, that is train, it again.
     """
@@ -42,6 +45,7 @@ class TrainingJobArgs:
     service_account: str
     worker: WorkerArgs
     workers: int
+    user_scripts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no gang and scripts that cannot be mounted or run."""
@@ -54,13 +58,30 @@ class TrainingJobArgs:
             if getattr(self, name) < minimum:
                 message = f"{name} is {getattr(self, name)}; allowed: {minimum} or more"
                 raise ValueError(message)
+        for scripts in (self.scripts, self.user_scripts):
+            _check_scripts(scripts)
         if self.worker.command:
             return
         if ENTRY_POINT not in self.scripts:
             given = ", ".join(sorted(self.scripts)) or "nothing"
             message = f"scripts has {given}; {ENTRY_POINT} must be there, or set a command"
             raise ValueError(message)
-        _check_scripts(self.scripts)
+        if self.user_scripts and training_pod.USER_SCRIPT not in self.user_scripts:
+            given = ", ".join(sorted(self.user_scripts))
+            message = (
+                f"user_scripts has {given}; {training_pod.USER_SCRIPT} with a function "
+                "train(context) must be there"
+            )
+            raise ValueError(message)
+
+    @property
+    def config_maps(self) -> dict[str, Mapping[str, str]]:
+        """Folder of the container -> the files mounted there; none for a folder without files."""
+        folders = {
+            training_pod.SCRIPT_FOLDER: self.scripts,
+            training_pod.USER_FOLDER: self.user_scripts,
+        }
+        return {folder: files for folder, files in folders.items() if files}
 
 
 def _check_scripts(scripts: Mapping[str, str]) -> None:
@@ -80,16 +101,18 @@ def _check_scripts(scripts: Mapping[str, str]) -> None:
         raise ValueError(message)
 
 
-def config_map_name(scripts: Mapping[str, str]) -> str | None:
+def config_map_name(folder: str, files: Mapping[str, str]) -> str:
     """A name that changes with the files, so that changed files are a changed job."""
-    return f"trainer-{gang.digest(dict(scripts))}" if scripts else None
+    return f"{folder.rpartition('/')[2]}-{gang.digest(dict(files))}"
 
 
 def job_spec(args: TrainingJobArgs) -> dict[str, Any]:
     """The Job's `spec`: all pods or none, since `minAvailable` is the sum of all replicas."""
     template = training_pod.pod_template(
         args.worker,
-        config_map=config_map_name(args.scripts),
+        config_maps={
+            folder: config_map_name(folder, files) for folder, files in args.config_maps.items()
+        },
         environment=training_environment.variables(
             args.environment,
             container=training_pod.CONTAINER,
@@ -122,8 +145,12 @@ def job_spec(args: TrainingJobArgs) -> dict[str, Any]:
     }
 
 
+def _role_ref(kind: str, name: pulumi.Input[str]) -> dict[str, pulumi.Input[str]]:
+    return {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name}
+
+
 class TrainingJob(pulumi.ComponentResource):
-    """Namespace, service account that may read its node, the trainer's files, and the Job.
+    """Namespace, service account, the trainer's files, and the Job.
 
     A run is what the Job's spec says: any change but the number of workers is another run, the
     old job deleted before the new one is created under the same name. Let it depend on the
@@ -170,11 +197,14 @@ class TrainingJob(pulumi.ComponentResource):
                 replace_on_changes=["metadata.annotations"],
             ),
         )
-        self.job_name = job.metadata["name"]  # type: ignore[attr-defined]  # set at run time
+        self.job_name = job.metadata["name"]
         self.register_outputs({"job_name": self.job_name, "namespace": self.namespace})
 
     def _account(self, name: str, args: TrainingJobArgs) -> list[pulumi.Resource]:
-        """The pods' service account, with the one permission to read nodes for the report."""
+        """The pods' service account, which may look at nodes and at pods of its own namespace.
+
+        The report says on which machine each rank ran and when it was scheduled.
+        """
         child = pulumi.ResourceOptions(parent=self)
         account = k8s.core.v1.ServiceAccount(
             name,
@@ -182,40 +212,51 @@ class TrainingJob(pulumi.ComponentResource):
             metadata={"name": args.service_account, "namespace": self.namespace},
             opts=child,
         )
-        role = k8s.rbac.v1.ClusterRole(
+        subject = {
+            "kind": "ServiceAccount",
+            "name": args.service_account,
+            "namespace": self.namespace,
+        }
+        everywhere = {"name": f"{args.namespace}-{args.service_account}-read-nodes"}
+        here = {"name": f"{args.service_account}-read-pods", "namespace": self.namespace}
+        nodes = k8s.rbac.v1.ClusterRole(
             name,
-            metadata={"name": f"{args.namespace}-{args.service_account}-read-nodes"},
+            metadata=everywhere,
             rules=[{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}],
             opts=child,
         )
-        binding = k8s.rbac.v1.ClusterRoleBinding(
+        pods = k8s.rbac.v1.Role(
             name,
-            metadata={"name": f"{args.namespace}-{args.service_account}-read-nodes"},
-            role_ref={
-                "apiGroup": "rbac.authorization.k8s.io",
-                "kind": "ClusterRole",
-                "name": role.metadata["name"],
-            },
-            subjects=[
-                {
-                    "kind": "ServiceAccount",
-                    "name": args.service_account,
-                    "namespace": self.namespace,
-                }
-            ],
+            metadata=here,
+            rules=[{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}],
             opts=child,
         )
-        return [account, binding]
+        return [
+            account,
+            k8s.rbac.v1.ClusterRoleBinding(
+                name,
+                metadata=everywhere,
+                role_ref=_role_ref("ClusterRole", nodes.metadata["name"]),
+                subjects=[subject],
+                opts=child,
+            ),
+            k8s.rbac.v1.RoleBinding(
+                name,
+                metadata=here,
+                role_ref=_role_ref("Role", pods.metadata["name"]),
+                subjects=[subject],
+                opts=child,
+            ),
+        ]
 
     def _scripts(self, name: str, args: TrainingJobArgs) -> list[pulumi.Resource]:
-        if not args.scripts:
-            return []
         return [
             k8s.core.v1.ConfigMap(
-                f"{name}-trainer",
-                data=dict(args.scripts),
+                f"{name}-{folder.rpartition('/')[2]}",
+                data=dict(files),
                 immutable=True,
-                metadata={"name": config_map_name(args.scripts), "namespace": self.namespace},
+                metadata={"name": config_map_name(folder, files), "namespace": self.namespace},
                 opts=pulumi.ResourceOptions(parent=self),
             )
+            for folder, files in args.config_maps.items()
         ]

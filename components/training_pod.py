@@ -12,6 +12,10 @@ PACKAGE_FOLDER: Final = "/opt/gangway"
 """On the Python path; the trainer's files lie below it as the package `trainer`."""
 
 SCRIPT_FOLDER: Final = f"{PACKAGE_FOLDER}/trainer"
+USER_FOLDER: Final = f"{PACKAGE_FOLDER}/user"
+USER_SCRIPT: Final = "train.py"
+"""The file among a user's own that defines `train(context)`."""
+
 DEFAULT_COMMAND: Final = ("python", "-m", "trainer")
 GRACE_SECONDS: Final = 90
 """Time for a last checkpoint; EC2 gives two minutes before it takes a spot node."""
@@ -110,8 +114,16 @@ def affinity(worker: WorkerArgs, job_name: str) -> dict[str, Any]:
     return required
 
 
-def _volumes(worker: WorkerArgs, config_map: str | None) -> tuple[list[Any], list[Any]]:
-    """Volumes and their mounts: shared memory for data loaders, scratch space, the trainer."""
+def command(worker: WorkerArgs, *, user_scripts: bool) -> list[str]:
+    """What the container runs: its own command, else the trainer, on the user's script or not."""
+    if worker.command:
+        return list(worker.command)
+    script = ("--script", f"{USER_FOLDER}/{USER_SCRIPT}") if user_scripts else ()
+    return [*DEFAULT_COMMAND, *script]
+
+
+def _volumes(worker: WorkerArgs, config_maps: Mapping[str, str]) -> tuple[list[Any], list[Any]]:
+    """Volumes and their mounts: shared memory for data loaders, scratch space, the scripts."""
     memory = {"medium": "Memory", "sizeLimit": worker.shared_memory}
     volumes: list[Any] = [
         {"emptyDir": memory, "name": "shared-memory"},
@@ -121,26 +133,30 @@ def _volumes(worker: WorkerArgs, config_map: str | None) -> tuple[list[Any], lis
         {"mountPath": "/dev/shm", "name": "shared-memory"},  # noqa: S108 - a volume, as below
         {"mountPath": "/tmp", "name": "scratch"},  # noqa: S108
     ]
-    if config_map is not None:
-        volumes.append({"configMap": {"name": config_map}, "name": "trainer"})
-        mounts.append({"mountPath": SCRIPT_FOLDER, "name": "trainer", "readOnly": True})
+    for folder, config_map in config_maps.items():
+        name = folder.rpartition("/")[2]
+        volumes.append({"configMap": {"name": config_map}, "name": name})
+        mounts.append({"mountPath": folder, "name": name, "readOnly": True})
     return volumes, mounts
 
 
 def pod_template(
     worker: WorkerArgs,
     *,
-    config_map: str | None,
+    config_maps: Mapping[str, str],
     environment: Sequence[Mapping[str, Any]],
     job_name: str,
     service_account: str,
 ) -> dict[str, Any]:
-    """The template of every task: the ranks of a gang differ in nothing but their number."""
-    volumes, mounts = _volumes(worker, config_map)
+    """The template of every task: the ranks of a gang differ in nothing but their number.
+
+    `config_maps` maps a folder of the container to the ConfigMap mounted there.
+    """
+    volumes, mounts = _volumes(worker, config_maps)
     amounts = resources(worker)
     process = [{"name": name, "value": value} for name, value in PROCESS_VARIABLES.items()]
     container = {
-        "command": list(worker.command or DEFAULT_COMMAND),
+        "command": command(worker, user_scripts=USER_FOLDER in config_maps),
         "env": [*process, *environment],
         "image": worker.image,
         "imagePullPolicy": "IfNotPresent",

@@ -117,11 +117,39 @@ def test_files_lie_in_an_immutable_config_map(recording: Recording) -> None:
     files = recording.one("kubernetes:core/v1:ConfigMap").inputs
     assert files["data"] == {"__main__.py": "print(1)", "model.py": "width = 8"}
     assert files["immutable"] is True
-    assert files["metadata"]["name"] == config_map_name(files["data"])
+    assert files["metadata"]["name"] == config_map_name("/opt/gangway/trainer", files["data"])
 
 
 def test_changed_files_have_another_name() -> None:
-    assert config_map_name({"a.py": "1"}) != config_map_name({"a.py": "2"})
+    folder = "/opt/gangway/trainer"
+    assert config_map_name(folder, {"a.py": "1"}) != config_map_name(folder, {"a.py": "2"})
+
+
+def test_a_users_files_lie_in_a_config_map_of_their_own() -> None:
+    found = recorded(user_scripts={"train.py": "def train(context): ..."})
+    files = found.one("kubernetes:core/v1:ConfigMap", "gang-train-user").inputs
+    assert files["data"] == {"train.py": "def train(context): ..."}
+    assert files["immutable"] is True
+
+
+def test_rejects_user_files_without_the_script_that_is_run() -> None:
+    with pytest.raises(ValueError, match=r"user_scripts has main.py; train.py with a function"):
+        job(user_scripts={"main.py": ""})
+
+
+def test_rejects_user_file_names_that_no_config_map_takes() -> None:
+    with pytest.raises(ValueError, match=r"scripts has 'a b.py'; a ConfigMap takes plain"):
+        job(user_scripts={"train.py": "", "a b.py": ""})
+
+
+def test_pods_may_look_at_pods_of_their_own_namespace(recording: Recording) -> None:
+    assert recording.one(f"{RBAC}:Role").inputs["rules"] == [
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
+    ]
+    binding = recording.one(f"{RBAC}:RoleBinding").inputs
+    assert binding["metadata"]["namespace"] == "training"
+    assert binding["roleRef"]["name"] == recording.one(f"{RBAC}:Role").inputs["metadata"]["name"]
+    assert [subject["name"] for subject in binding["subjects"]] == ["trainer"]
 
 
 def test_pods_mount_the_files(recording: Recording) -> None:
@@ -141,7 +169,7 @@ def test_service_account_hands_its_token_only_to_who_asks(recording: Recording) 
     assert account["metadata"] == {"name": "trainer", "namespace": "training"}
 
 
-def test_pods_may_read_nodes_and_nothing_else(recording: Recording) -> None:
+def test_pods_may_read_nodes_and_nothing_else_everywhere(recording: Recording) -> None:
     assert recording.one(f"{RBAC}:ClusterRole").inputs["rules"] == [
         {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}
     ]

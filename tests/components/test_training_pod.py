@@ -1,5 +1,6 @@
 """The worker's pod: what it asks for, where it may run, what it may do."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,10 +12,13 @@ from tests.support.training import TEAM_TAINT, worker
 ENVIRONMENT = [{"name": "GANGWAY_SEED", "value": "1"}]
 
 
-def template(config_map: str | None = "trainer-1", **changes: Any) -> dict[str, Any]:
+TRAINER_FILES = {"/opt/gangway/trainer": "trainer-1"}
+
+
+def template(config_maps: Mapping[str, str] = TRAINER_FILES, **changes: Any) -> dict[str, Any]:
     return training_pod.pod_template(
         worker(**changes),
-        config_map=config_map,
+        config_maps=config_maps,
         environment=ENVIRONMENT,
         job_name="gang-train",
         service_account="trainer",
@@ -149,7 +153,20 @@ def test_trainer_is_mounted_read_only_as_a_package() -> None:
 
 def test_own_code_in_the_image_needs_no_mount() -> None:
     assert container(command=("python", "/app/main.py"))["command"] == ["python", "/app/main.py"]
-    assert "/opt/gangway/trainer" not in mounts(config_map=None)
+    assert "/opt/gangway/trainer" not in mounts(config_maps={})
+
+
+def test_a_users_scripts_are_mounted_beside_the_trainer_and_run_by_it() -> None:
+    files = TRAINER_FILES | {"/opt/gangway/user": "user-1"}
+    mount = mounts(config_maps=files)["/opt/gangway/user"]
+    assert (mount["configMap"], mount["readOnly"]) == ({"name": "user-1"}, True)
+    assert container(config_maps=files)["command"] == [
+        "python",
+        "-m",
+        "trainer",
+        "--script",
+        "/opt/gangway/user/train.py",
+    ]
 
 
 def test_a_user_without_a_home_gets_one() -> None:

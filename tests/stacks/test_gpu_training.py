@@ -75,6 +75,8 @@ def _expected_types(environment: str) -> dict[str, int]:
         "kubernetes:helm.sh/v3:Release": 3,
         "kubernetes:rbac.authorization.k8s.io/v1:ClusterRole": 2,
         "kubernetes:rbac.authorization.k8s.io/v1:ClusterRoleBinding": 2,
+        "kubernetes:rbac.authorization.k8s.io/v1:Role": 1,
+        "kubernetes:rbac.authorization.k8s.io/v1:RoleBinding": 1,
         "kubernetes:scheduling.volcano.sh/v1beta1:Queue": 1,
         "pulumi:providers:kubernetes": 1,
     }
