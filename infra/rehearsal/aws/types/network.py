@@ -372,4 +372,10 @@ class NatGateway(Ec2Type):
             return
         account.client("ec2").delete_nat_gateway(NatGatewayId=resource_id)
         for address in item["NatGatewayAddresses"]:
+            # AWS gives the address and the interface free by itself; moto keeps both.
+            if address.get("AssociationId"):
+                if_there(
+                    account.client("ec2").disassociate_address,
+                    AssociationId=address["AssociationId"],
+                )
             delete_interface(account, address["NetworkInterfaceId"])

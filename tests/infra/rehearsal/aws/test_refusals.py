@@ -95,6 +95,10 @@ def test_rejects_what_a_nat_gateway_still_needs(aws: Engine, network: dict[str, 
     )
 
     nat.delete()
+    again = aws.create(
+        "aws:ec2/natGateway:NatGateway", subnetId=network["b"].id, allocationId=address.id
+    )
+    again.delete()
     network["a"].delete()
     address.delete()
     gateway.delete()
