@@ -44,6 +44,13 @@ def declare() -> None:
     pulumi.export("vpc", network.vpc_id)
 
 
+def declare_a_nat_gateway() -> None:
+    vpc = aws.ec2.Vpc("vpc", cidr_block="10.20.0.0/16")
+    subnet = aws.ec2.Subnet("public", cidr_block="10.20.0.0/20", vpc_id=vpc.id)
+    address = aws.ec2.Eip("nat", domain="vpc")
+    aws.ec2.NatGateway("nat", allocation_id=address.id, subnet_id=subnet.id)
+
+
 class Rehearsal:
     """A stack on a file backend whose aws provider is the emulated one."""
 
@@ -161,7 +168,7 @@ def test_a_run_whose_provider_was_killed_leaves_what_aws_would(
     server.start(tmp_path)
     try:
         _kill_during_the_nat_gateway(slow)
-        quick = Rehearsal(tmp_path).stack()
+        quick = Rehearsal(tmp_path).stack(declare_a_nat_gateway)
         # AWS made the gateway, and its answer was lost: it holds the address.
         with pytest.raises(automation.CommandError, match=r"Resource\.AlreadyAssociated"):
             quick.up()
@@ -183,7 +190,7 @@ def _kill_during_the_nat_gateway(slow: Rehearsal) -> None:
 
     def run() -> None:
         try:
-            slow.stack().up()
+            slow.stack(declare_a_nat_gateway).up()
         except automation.CommandError as error:
             failure.append(error)
 
