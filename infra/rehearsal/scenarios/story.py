@@ -7,13 +7,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from infra.errors import UsageError
-from infra.rehearsal.scenarios import checks
-from infra.rehearsal.scenarios.events import SECOND
+from infra.rehearsal.scenarios.expectations import (
+    BLOCKER,
+    JOB,
+    JOB_A,
+    JOB_B,
+    of_blocked_job,
+    of_oversized_job,
+    of_rivals,
+)
 from infra.rehearsal.scenarios.findings import Expectation
 from infra.rehearsal.scenarios.holdings import Gang
 from infra.rehearsal.scenarios.scenario import (
-    DEFAULT_SCHEDULER,
-    VOLCANO,
     Answered,
     Await,
     Condition,
@@ -27,14 +32,6 @@ from infra.rehearsal.scenarios.scenario import (
     Submit,
     Work,
 )
-
-JOB: Final = "train"
-BLOCKER: Final = "blocker"
-JOB_A: Final = "job-a"
-JOB_B: Final = "job-b"
-
-CYCLE: Final = SECOND
-"""One scheduling cycle of Volcano (its chart's `scheduler_schedule_period`, 1s)."""
 
 _MOST_GPUS: Final = 16
 """More lanes than that fit neither a terminal nor a page."""
@@ -102,9 +99,13 @@ def tell(options: StoryOptions) -> Story:
             for name in (JOB_A, JOB_B)
         ]
     steps = _blocked_steps(options) if can_start else _oversized_steps(options)
-    expectations = _blocked(options) if can_start else _oversized()
+    expectations = (
+        of_blocked_job(fails=options.job_fails, workers=options.workers)
+        if can_start
+        else of_oversized_job()
+    )
     return Story(
-        expectations=(*expectations, *(_rivals() if have_rivals else ())),
+        expectations=(*expectations, *(of_rivals() if have_rivals else ())),
         not_shown=_not_shown(options, can_start=can_start, have_rivals=have_rivals),
         scenario=Scenario(
             gpus=options.gpus,
@@ -207,91 +208,6 @@ def _rival_steps(options: StoryOptions, size: int) -> tuple[Step, ...]:
             says=arrive,
         ),
         Step(action=Remove(works=(JOB_A, JOB_B)), part=3, says="What is left is removed."),
-    )
-
-
-def _blocked(options: StoryOptions) -> tuple[Expectation, ...]:
-    ends = "fails" if options.job_fails else "completes"
-    waiting = (
-        Expectation(
-            check=checks.holds_some(JOB, BLOCKER),
-            part=1,
-            reason="it places pod by pod and does not know that they are of use only together",
-            scheduler=DEFAULT_SCHEDULER.name,
-            sentence="some workers start and hold their GPUs, the others wait",
-        ),
-        Expectation(
-            check=checks.holds_none(JOB, BLOCKER),
-            part=1,
-            reason="the gang plugin commits no placement before there is one for every worker",
-            scheduler=VOLCANO.name,
-            sentence="all workers wait, none holds a GPU",
-        ),
-    )
-    return (
-        *(waiting if options.workers > 1 else ()),
-        Expectation(
-            check=checks.waits_for_release(JOB, BLOCKER),
-            part=2,
-            reason="before that the gang had no place as a whole",
-            scheduler=VOLCANO.name,
-            sentence="the job starts once the blocker is gone",
-        ),
-        Expectation(
-            check=checks.starts_together(JOB, CYCLE),
-            part=2,
-            reason="a gang is placed in one scheduling cycle",
-            scheduler=VOLCANO.name,
-            sentence="all workers start within one scheduling cycle of each other",
-        ),
-        *(
-            Expectation(
-                check=checks.finishes(JOB, fails=options.job_fails),
-                part=2,
-                reason="a whole gang can do its work",
-                scheduler=scheduler.name,
-                sentence=f"the job {ends}",
-            )
-            for scheduler in (DEFAULT_SCHEDULER, VOLCANO)
-        ),
-    )
-
-
-def _oversized() -> tuple[Expectation, ...]:
-    return (
-        Expectation(
-            check=checks.holds_some(JOB, None),
-            part=1,
-            reason="it places pod by pod and does not know that the rest can never follow",
-            scheduler=DEFAULT_SCHEDULER.name,
-            sentence="some workers start and hold their GPUs for a job that can never run",
-        ),
-        Expectation(
-            check=checks.holds_none(JOB, None),
-            part=1,
-            reason="the gang plugin commits no placement before there is one for every worker",
-            scheduler=VOLCANO.name,
-            sentence="no worker holds a GPU",
-        ),
-    )
-
-
-def _rivals() -> tuple[Expectation, ...]:
-    return (
-        Expectation(
-            check=checks.deadlocks(JOB_A, JOB_B),
-            part=3,
-            reason="each job got some of the GPUs that the other one needs",
-            scheduler=DEFAULT_SCHEDULER.name,
-            sentence="both jobs end half-placed: a deadlock",
-        ),
-        Expectation(
-            check=checks.runs_in_turn(JOB_A, JOB_B),
-            part=3,
-            reason="a gang that does not fit takes nothing from the one that does",
-            scheduler=VOLCANO.name,
-            sentence="one job runs, then the other",
-        ),
     )
 
 

@@ -13,7 +13,7 @@ NAMESPACES = "/api/v1/namespaces"
 
 
 class ApiInMemory:
-    """Objects by path; nodes are ready and queues open at once; a namespace takes its pods along."""
+    """Objects by path; nodes and queues are ready at once, a namespace takes its pods along."""
 
     def __init__(self, has_volcano: bool = True) -> None:
         self.deleted: list[tuple[str, int | None]] = []

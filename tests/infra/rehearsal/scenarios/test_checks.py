@@ -48,6 +48,14 @@ def test_a_gang_that_never_started_did_not_wait_for_the_release():
     assert checks.waits_for_release("a", "x")(judged(log)) == (False, "the gang never started")
 
 
+def test_a_worker_bound_before_the_release_did_not_wait_for_it():
+    log = BLOCKED + "1 bind a-0 n1\n5 delete x-0\n6 bind a-1 n0"
+    assert not checks.waits_for_release("a", "x")(judged(log))[0]
+    later = log.replace("1 bind a-0", "5.5 bind a-0")
+    waited, text = checks.waits_for_release("a", "x")(judged(later))
+    assert (waited, text) == (True, "whole 1.00 s after the blocker went")
+
+
 def test_a_gang_that_still_runs_has_not_finished():
     log = "0 create a-0\n0 create a-1\n1 bind a-0 n\n1 bind a-1 m"
     assert checks.finishes("a", fails=False)(judged(log)) == (False, "it did not end")

@@ -201,6 +201,21 @@ def test_rotation_loses_nothing(log):
     assert len(followed.read()) == 3
 
 
+def test_a_line_written_to_the_old_file_during_its_rotation_is_not_lost(log, monkeypatch):
+    followed = observer.AuditLog(log)
+    old = log.with_name("audit-2026.log")
+    log.rename(old)
+    log.write_text(BINDING + "\n")
+    was_replaced = followed._was_replaced
+
+    def late_line():
+        append(old, BINDING + "\n")
+        return was_replaced()
+
+    monkeypatch.setattr(followed, "_was_replaced", late_line)
+    assert len(followed.read()) == 2
+
+
 def test_a_log_cut_to_nothing_is_read_from_its_new_start(log):
     append(log, BINDING * 3 + "\n")
     followed = observer.AuditLog(log)

@@ -114,3 +114,12 @@ def test_the_onlooker_sees_the_play_grow():
     assert counts == sorted(counts)
     assert counts[-1] == len(recording.events["volcano"])
     assert {mark.part for mark in recording.marks} == {1, 2, 3}
+
+
+def test_a_gang_works_for_its_time_once_it_is_whole():
+    story = tell(StoryOptions(**QUICK))
+    recording = played(story, PlayedCluster(gangs_whole=["volcano"]))
+    gangs = [work.gang for work in story.scenario.works]
+    for seen in recording.events.values():
+        job = judge(seen, gangs, gpus=2, until=recording.ended).gangs["train"]
+        assert job.ended_at - job.complete_at >= QUICK["work_seconds"] * SECOND
