@@ -1,33 +1,35 @@
 """`gangway results`: the reports of training runs, listed and joined by run."""
 
 import json
+import os
 import subprocess
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from infra.errors import GangwayError, MissingToolError
+from infra.operate.reports import Document, Reports, explain
+from infra.operate.runs_table import SHORT_UID, table
 
-Document = dict[str, Any]
-
+PROJECT_ROOT: Final = Path(__file__).resolve().parents[2]
 DEFAULT_PREFIX: Final = "logs/"
 BUCKET_OUTPUT: Final = "resultsBucket"
 FOLLOW_SECONDS: Final = 5.0
-SHORT_UID: Final = 8
-REFUSED: Final = frozenset({"AccessDenied", "403", "AllAccessDisabled"})
-EXPIRED: Final = frozenset(
-    {"ExpiredToken", "InvalidAccessKeyId", "InvalidToken", "SignatureDoesNotMatch"}
-)
+PIPE_WIDTH: Final = 160
+"""What is not a terminal has no width of its own; nothing is left out there."""
 
 Bucket = Annotated[
     str | None, typer.Option(help="Bucket of the reports; else the stack's output is asked.")
 ]
 Prefix = Annotated[str, typer.Option(help="Prefix of the reports, ending with /.")]
 Env = Annotated[str, typer.Option(help="Environment whose stack knows the bucket.")]
+OfRehearsal = Annotated[
+    str | None, typer.Option("--rehearsal", help="Ask the rehearsal of this name, not AWS.")
+]
 Follow = Annotated[bool, typer.Option("--follow", help="Go on and show new reports as they come.")]
 Run = Annotated[str | None, typer.Option(help="Show one run, by the beginning of its uid.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the documents as JSON lines.")]
@@ -37,115 +39,76 @@ def results(
     bucket: Bucket = None,
     prefix: Prefix = DEFAULT_PREFIX,
     env: Env = "dev",
+    rehearsal: OfRehearsal = None,
     follow: Follow = False,
     run: Run = None,
     as_json: AsJson = False,
 ) -> None:
     """List and join the reports of training runs."""
-    console = Console()
-    source = Reports(bucket or bucket_of_stack(env), prefix, make_client())
+    variables = variables_of_rehearsal(env, rehearsal) if rehearsal else {}
+    source = Reports(bucket or bucket_of_stack(env, variables), prefix, make_client(variables))
     shown: set[str] = set()
     pause = threading.Event()
     while True:
         documents = source.read(run)
         fresh = [one for one in documents if _mark(one) not in shown]
-        if fresh or not shown:
-            show(console, fresh, source, run=run, as_json=as_json)
+        show(fresh, as_json=as_json)
+        if not documents and not shown:
+            tell_none(source, run=run, follow=follow)
+            shown.add("told")
         shown |= {_mark(one) for one in documents}
         if not follow:
             return
-        if not shown:
-            console.print("waiting for a report (Ctrl-C ends) ...")
-            shown.add("")
         pause.wait(FOLLOW_SECONDS)
 
 
-class Reports:
-    """The reports below one prefix of one bucket."""
-
-    def __init__(self, bucket: str, prefix: str, client: Any) -> None:
-        if not prefix.endswith("/"):
-            message = f"--prefix is {prefix!r}; it must end with /"
-            raise GangwayError(message)
-        self.bucket = bucket
-        self.prefix = prefix
-        self.client = client
-        self._read: dict[tuple[str, str], Document] = {}
-
-    def read(self, run: str | None = None) -> list[Document]:
-        """Read every job document, one per run, oldest first; ranks without one are joined."""
-        try:
-            jobs = self._documents(f"{self.prefix}volcano_training_")
-            ranks = self._documents(f"{self.prefix}ranks/")
-        except Exception as error:
-            raise GangwayError(self._explain(error)) from error
-        found = one_per_run([*jobs, *join_orphans(jobs, ranks)])
-        return [one for one in found if not run or one["run_id"].startswith(run)]
-
-    def _documents(self, under: str) -> list[Document]:
-        return [self._document(key, tag) for key, tag in self._keys(under)]
-
-    def _keys(self, under: str) -> Iterator[tuple[str, str]]:
-        pages = self.client.get_paginator("list_objects_v2").paginate(
-            Bucket=self.bucket, Prefix=under
-        )
-        for page in pages:
-            for entry in page.get("Contents", ()):
-                if entry["Key"].endswith(".json"):
-                    yield entry["Key"], entry["ETag"]
-
-    def _document(self, key: str, tag: str) -> Document:
-        """Read an object once per version of it."""
-        if (key, tag) not in self._read:
-            body = self.client.get_object(Bucket=self.bucket, Key=key)["Body"].read()
-            try:
-                document = json.loads(body)
-                self._read[key, tag] = {**document, "run_id": str(document["run_id"])}
-            except (ValueError, KeyError, TypeError) as error:
-                message = f"s3://{self.bucket}/{key} is not a report of this project"
-                raise GangwayError(message) from error
-        return self._read[key, tag]
-
-    def _explain(self, error: Exception) -> str:
-        if isinstance(error, GangwayError):
-            return str(error)
-        return explain(error, self.bucket, self.prefix)
-
-
-def explain(error: Exception, bucket: str, prefix: str) -> str:
-    """Say in one sentence why the bucket could not be read and what to do."""
-    kind = type(error).__name__
-    code = str(getattr(error, "response", {}).get("Error", {}).get("Code", ""))
-    if kind in ("NoCredentialsError", "PartialCredentialsError", "ProfileNotFound"):
-        return "no AWS credentials were found: set AWS_PROFILE, or log in (`aws sso login`)"
-    if code in EXPIRED or kind in ("TokenRetrievalError", "SSOTokenLoadError"):
-        return "the AWS credentials are not valid any more: log in again (`aws sso login`)"
-    if code in ("NoSuchBucket", "404"):
-        return f"there is no bucket {bucket!r}: check --bucket, or whether the stack is up"
-    if code in REFUSED:
-        return (
-            f"these credentials may not read s3://{bucket}/{prefix}: "
-            "use a role that may list and get there"
-        )
-    return f"s3://{bucket}/{prefix} could not be read: {error}"
-
-
-def make_client() -> Any:
-    """Make the S3 client from the caller's own credentials."""
+def make_client(variables: Mapping[str, str]) -> Any:
+    """Make the S3 client from the caller's own credentials, or from those of a rehearsal."""
     import boto3  # noqa: PLC0415 - slow to import, needed only here
     from botocore.exceptions import BotoCoreError  # noqa: PLC0415
 
+    given = {
+        name: variables[variable]
+        for name, variable in (
+            ("aws_access_key_id", "AWS_ACCESS_KEY_ID"),
+            ("aws_secret_access_key", "AWS_SECRET_ACCESS_KEY"),
+            ("endpoint_url", "AWS_ENDPOINT_URL"),
+            ("region_name", "AWS_REGION"),
+        )
+        if variable in variables
+    }
     try:
-        return boto3.client("s3")
+        return boto3.client("s3", **given)
     except BotoCoreError as error:
         raise GangwayError(explain(error, "", "")) from error
 
 
-def bucket_of_stack(env: str) -> str:
+def variables_of_rehearsal(env: str, name: str) -> dict[str, str]:
+    """The variables by which programs find a rehearsal's AWS and its stack."""
+    from infra.rehearsal.driver import Rehearsal  # noqa: PLC0415 - brings the whole rehearsal
+
+    rehearsal = Rehearsal(env, Console(stderr=True), name=name)
+    if not rehearsal.state.exists:
+        message = (
+            f"there is no rehearsal {name}; `gangway rehearse up --env {env} --name {name}` "
+            "starts one"
+        )
+        raise GangwayError(message)
+    return rehearsal.shell_variables()
+
+
+def bucket_of_stack(env: str, variables: Mapping[str, str]) -> str:
     """Ask the engine for the stack's results bucket."""
     command = ["pulumi", "stack", "output", BUCKET_OUTPUT, "--stack", env, "--non-interactive"]
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        answer = subprocess.run(  # noqa: S603 - the engine, by a fixed command
+            command,
+            capture_output=True,
+            check=False,
+            cwd=PROJECT_ROOT,
+            env=os.environ | variables,
+            text=True,
+        )
     except FileNotFoundError as error:
         message = "no --bucket was given and there is no pulumi to ask the stack: give --bucket"
         raise MissingToolError(message) from error
@@ -159,101 +122,32 @@ def bucket_of_stack(env: str) -> str:
     return bucket
 
 
-def join_orphans(jobs: Iterable[Document], ranks: Iterable[Document]) -> list[Document]:
-    """Join the ranks of runs whose job document did not come; such a run is not whole."""
-    have = {one["run_id"] for one in jobs}
-    groups: dict[str, list[Document]] = {}
-    for rank in ranks:
-        if rank["run_id"] not in have:
-            groups.setdefault(rank["run_id"], []).append(rank)
-    return [_partial(sorted(group, key=lambda one: int(one["rank"]))) for group in groups.values()]
-
-
-def _partial(ranks: list[Document]) -> Document:
-    first = ranks[0]
-    return {
-        **{name: first.get(name) for name in ("job", "run_id", "training_results")},
-        "kind": "partial",
-        "status": f"{len(ranks)} of {first['job']['world_size']} ranks",
-        "started_at": min(rank["started_at"] for rank in ranks),
-        "finished_at": max(rank["finished_at"] for rank in ranks),
-        "gang": {},
-        "gpu_seconds": sum(rank.get("gpu_seconds", 0) for rank in ranks),
-        "ranks": ranks,
-    }
-
-
-def one_per_run(documents: Iterable[Document]) -> list[Document]:
-    """Keep one document per run, a success before a failure, sorted by start."""
-    best: dict[str, Document] = {}
-    for document in documents:
-        known = best.get(document["run_id"])
-        if known is None or (known["status"] != "success" and document["status"] == "success"):
-            best[document["run_id"]] = document
-    return sorted(best.values(), key=lambda one: str(one.get("started_at", "")))
-
-
-def show(
-    console: Console,
-    documents: list[Document],
-    source: Reports,
-    *,
-    run: str | None,
-    as_json: bool,
-) -> None:
-    """Print the documents, or the sentence that there are none."""
+def show(documents: list[Document], *, as_json: bool) -> None:
+    """Print the documents; the reason of a failure goes below the table."""
     if as_json:
         for document in documents:
-            console.out(json.dumps(document, sort_keys=True), highlight=False)
+            typer.echo(json.dumps(document, sort_keys=True))
     elif documents:
-        console.print(table(documents))
+        console = _console()
+        console.print(table(documents, console.width))
         for document in documents:
             if document.get("failure"):
-                console.print(f"{document['run_id'][:SHORT_UID]}: {document['failure']['reason']}")
-    else:
-        what = f"no report of run {run!r}" if run else "no reports yet"
-        console.print(f"{what} in s3://{source.bucket}/{source.prefix}")
+                reason = document["failure"]["reason"]
+                console.print(f"{document['run_id'][:SHORT_UID]}: {reason}", markup=False)
 
 
-def table(documents: list[Document]) -> Table:
-    """One line per run."""
-    grid = Table(title="Training runs (UTC)")
-    for name in ("run", "job", "status", "started"):
-        grid.add_column(name, no_wrap=name != "job")
-    for name in ("ranks", "attempt", "loss", "of best", "samples/s", "GPU s", "USD", "spread ms"):
-        grid.add_column(name, justify="right", no_wrap=True)
-    for document in documents:
-        grid.add_row(*line(document))
-    return grid
+def tell_none(source: Reports, *, run: str | None, follow: bool) -> None:
+    """Say that there are no reports, beside the standard output: that is for reports only."""
+    what = f"no report of run {run!r}" if run else "no reports yet"
+    more = "; waiting for one (Ctrl-C ends)" if follow else ""
+    typer.echo(f"{what} in s3://{source.bucket}/{source.prefix}{more}", err=True)
 
 
-def line(document: Mapping[str, Any]) -> list[str]:
-    """The cells of one run; what is not known is a dash."""
-    job = document.get("job") or {}
-    results_ = document.get("training_results") or {}
-    learned = results_.get("learned_fraction")
-    loss = results_.get("final_loss", results_.get("last_loss"))
-    cost = document.get("cost")
-    return [
-        document["run_id"][:SHORT_UID],
-        f"{job.get('namespace', '?')}/{job.get('name', '?')}",
-        str(document["status"]),
-        str(document.get("started_at", ""))[:19].replace("T", " "),
-        f"{len(document.get('ranks', ()))}/{job.get('world_size', '?')}",
-        f"{job.get('attempt', '?')}/{job.get('max_retry', '?')}",
-        _number(loss, "{:.4g}"),
-        _number(learned and learned * 100, "{:.1f} %"),
-        _number((document.get("throughput") or {}).get("samples_per_second"), "{:,.0f}"),
-        _number(document.get("gpu_seconds"), "{:.0f}"),
-        f"{cost['low']:.4f}-{cost['high']:.4f}" if cost else "-",
-        _number((document.get("gang") or {}).get("started_spread_ms"), "{:.0f}"),
-    ]
+def _console() -> Console:
+    console = Console()
+    return console if console.is_terminal else Console(width=PIPE_WIDTH)
 
 
-def _number(value: Any, form: str) -> str:
-    return "-" if value is None else form.format(value)
-
-
-def _mark(document: Mapping[str, Any]) -> str:
+def _mark(document: Document) -> str:
     """What must change for a run to be shown again."""
     return f"{document['run_id']} {document['status']} {document.get('finished_at')}"
