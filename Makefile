@@ -77,7 +77,7 @@ demo: $(INSTALLED) ## default scheduler and Volcano side by side on a rehearsal
 
 .PHONY: test-rehearsal
 test-rehearsal: $(INSTALLED) ## the slow tests against real programs
-	@$(BIN)/pytest -q tests/rehearsal
+	@$(BIN)/pytest -q --timeout 900 --durations 15 tests/rehearsal
 
 .PHONY: clean
 clean: ## remove what these commands made, caches of tools excepted
