@@ -13,6 +13,10 @@ API_VERSION: Final = "scheduling.volcano.sh/v1beta1"
 WAIT_FOR_OPEN: Final = "jsonpath={.status.state}=Open"
 """Volcano admits jobs only into a queue that its controller has opened."""
 
+TAKE_BACK: Final[Mapping[str, str]] = {"pulumi.com/patchForce": "true"}
+"""A queue edited by hand is set back by the next `refresh` and `up`. Without it, server-side apply
+refuses every later change of the queue: the edited field has another manager then."""
+
 OPEN_DEADLINE: Final = "2m"
 HEAVIEST: Final = 65_535
 RESERVED: Final = ("default", "root")
@@ -99,7 +103,7 @@ class Queue(pulumi.ComponentResource):
             api_version=API_VERSION,
             kind="Queue",
             metadata={
-                "annotations": {"pulumi.com/waitFor": WAIT_FOR_OPEN},
+                "annotations": {**TAKE_BACK, "pulumi.com/waitFor": WAIT_FOR_OPEN},
                 "name": args.name,
             },
             spec=queue_spec(args),

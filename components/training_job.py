@@ -28,6 +28,10 @@ ENTRY_POINT: Final = "__main__.py"
 class TrainingJobArgs:
     """The gang. `scripts` (file name -> text) are mounted as the package that the pods run.
 
+    The Job itself goes through `job_provider`, which must apply on the client's side: a preview of
+    a replacement that applies on the server's is a dry run over the live Job, and Volcano refuses
+    that as an update of what cannot change. Left out, it is the component's provider.
+
     `user_scripts` are mounted beside it: the package then runs `train(context)` of their
     `train.py` in place of its own task, with the same identity, environment and report.
 
@@ -45,6 +49,7 @@ class TrainingJobArgs:
     service_account: str
     worker: WorkerArgs
     workers: int
+    job_provider: pulumi.ProviderResource | None = None
     user_scripts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -194,6 +199,7 @@ class TrainingJob(pulumi.ComponentResource):
                 # Under a fixed name the new job must not exist when the old one is deleted.
                 delete_before_replace=True,
                 depends_on=needed,
+                provider=args.job_provider,
                 replace_on_changes=["metadata.annotations"],
             ),
         )

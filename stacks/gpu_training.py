@@ -42,6 +42,7 @@ def deploy(settings: Settings) -> Exports:
     job = kubernetes_layer.training_job(
         plan,
         provider,
+        kubernetes_layer.job_provider(cluster),
         queues[settings.training_job.queue],
         bucket,
         identity,

@@ -31,6 +31,20 @@ def cluster_provider(cluster: EksCluster) -> k8s.Provider:
     )
 
 
+def job_provider(cluster: EksCluster) -> k8s.Provider:
+    """The same way to the same cluster for the training job alone, applied on the client's side.
+
+    Why: see TrainingJobArgs. All else stays with server-side apply, which goes on after a run
+    that was killed between an object and its record.
+    """
+    return k8s.Provider(
+        "kubernetes-job",
+        enable_server_side_apply=False,
+        kubeconfig=cluster.kubeconfig_json,
+        opts=after(cluster),
+    )
+
+
 def _chart_source(plan: Plan, pin: versions.ChartPin) -> charts.ChartSource:
     wanted = plan.settings.charts
     directory = wanted.directory and str(trainer_files.ROOT / wanted.directory)
@@ -137,17 +151,19 @@ def _queue(
 def training_job(
     plan: Plan,
     provider: k8s.Provider,
+    through: k8s.Provider,
     queue: Queue,
     bucket: ResultsBucket,
     identity: TrainerIdentity,
     earlier: Sequence[pulumi.Resource],
 ) -> TrainingJob:
-    """The gang and what it runs."""
+    """The gang and what it runs; the job itself goes `through` a provider of its own."""
     wanted, training = plan.settings.training_job, plan.settings.training
     return TrainingJob(
         "training",
         TrainingJobArgs(
             environment=_training_environment(plan, bucket, identity),
+            job_provider=through,
             max_retry=wanted.max_retry,
             name=wanted.name,
             namespace=wanted.namespace,

@@ -62,10 +62,14 @@ def test_queue_is_named_as_asked() -> None:
 
 def test_queue_is_done_only_when_it_is_open() -> None:
     queue = recorded(args())
-    assert queue.inputs["metadata"]["annotations"] == {
-        "pulumi.com/waitFor": "jsonpath={.status.state}=Open"
-    }
+    wait_for = queue.inputs["metadata"]["annotations"]["pulumi.com/waitFor"]
+    assert wait_for == "jsonpath={.status.state}=Open"
     assert queue.custom_timeouts["create"] == "2m"
+
+
+def test_queue_edited_by_hand_can_be_set_back() -> None:
+    annotations = recorded(args()).inputs["metadata"]["annotations"]
+    assert annotations["pulumi.com/patchForce"] == "true"
 
 
 def test_queue_name_comes_from_the_resource() -> None:
