@@ -171,6 +171,7 @@ def training_job(
             queue=queue.queue_name,
             scripts={} if training.command else trainer_files.trainer_files(),
             service_account=SERVICE_ACCOUNT,
+            user_scripts=trainer_files.user_files(training.script_directory),
             worker=_worker(plan),
             workers=wanted.workers,
         ),
