@@ -70,8 +70,8 @@ class EksClusterArgs:
 
 
 def role_key(role_arn: str) -> str:
-    """The part of a role's ARN that names it, for use in logical names."""
-    return role_arn.partition(":role/")[2].replace("/", "-")
+    """Account, path and name of a role, which no other role shares, for use in logical names."""
+    return role_arn.partition(":iam::")[2].replace(":role/", "/")
 
 
 class EksCluster(pulumi.ComponentResource):

@@ -12,6 +12,11 @@ GPU_AMI_TYPES: Final = ("AL2023_x86_64_NVIDIA",)
 CAPACITY_TYPES: Final = ("ON_DEMAND", "SPOT")
 VERSION_PATTERN: Final = re.compile(r"^1\.\d{2}$")
 LONGEST_LABEL: Final = 63
+LABEL_KEY: Final = re.compile(
+    r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?", re.ASCII
+)
+LABEL_VALUE: Final = re.compile(r"([A-Za-z0-9]([-\w.]*[A-Za-z0-9])?)?", re.ASCII)
+"""Syntax of labels (Kubernetes documentation, labels and selectors)."""
 
 
 def check(
@@ -59,11 +64,18 @@ def check_extra_labels(extra: Mapping[str, str], ours: Mapping[str, str]) -> Non
     if taken:
         refuse(f"extra labels set {', '.join(taken)}, which follow from the instance type")
     for key, value in extra.items():
+        if not LABEL_KEY.fullmatch(key):
+            refuse(
+                f"extra label {key!r} is no label key; letters, digits, - _ . with an optional "
+                "domain/ before"
+            )
         domain = key.rpartition("/")[0]
         if re.search(r"(^|\.)(kubernetes|k8s)\.io$", domain):
             refuse(f"extra label {key}: a kubelet may not set labels under {domain}; choose a name")
         if len(value) > LONGEST_LABEL:
             refuse(f"extra label {key} has {len(value)} characters; allowed: {LONGEST_LABEL}")
+        if not LABEL_VALUE.fullmatch(value):
+            refuse(f"extra label {key} is {value!r}; allowed: letters, digits, - _ . inside")
 
 
 def _check_sizes(min_size: int, max_size: int) -> None:

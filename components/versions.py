@@ -37,6 +37,9 @@ CLUSTER_AUTOSCALER_CHART: Final = ChartPin(
 )
 """Chart that defaults to Cluster Autoscaler 1.35."""
 
+CHARTS: Final = (VOLCANO_CHART, NVIDIA_DEVICE_PLUGIN_CHART, CLUSTER_AUTOSCALER_CHART)
+"""Every chart that the stack installs."""
+
 CLUSTER_AUTOSCALER_IMAGE_TAG: Final = "v1.35.2"
 """The autoscaler simulates the scheduler, so its minor version follows the cluster's."""
 

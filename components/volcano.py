@@ -24,8 +24,9 @@ SHORTEST_GATE_SECONDS: Final = 30
 class VolcanoArgs:
     """Chart, sizes, and whether nodes come on demand.
 
-    `capacity_plugin` is for queues with `deserved`, `guarantee` or `parent`. More than one
-    `controller_replicas` (controller and scheduler alike) turns leader election on.
+    `capacity_plugin` is for queues with `deserved` or `guarantee`, and `queue_hierarchy` beside it
+    for queues with a `parent`. More than one `controller_replicas` (controller and scheduler
+    alike) turns leader election on.
     """
 
     autoscaling: bool
@@ -35,6 +36,7 @@ class VolcanoArgs:
     controller_replicas: int = 1
     gate_timeout_seconds: int = 300
     kubectl_image: str = versions.KUBECTL_IMAGE
+    queue_hierarchy: bool = False
     registry_mirrors: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -63,6 +65,7 @@ def helm_values(args: VolcanoArgs) -> dict[str, Any]:
         autoscaling=args.autoscaling,
         capacity_plugin=args.capacity_plugin,
         controller_replicas=args.controller_replicas,
+        queue_hierarchy=args.queue_hierarchy,
         registry_mirrors=args.registry_mirrors,
         system_node_count=args.system_node_count,
     )

@@ -30,13 +30,17 @@ RESOURCES: Final[Mapping[str, Any]] = {
 throttled scheduler or webhook makes everybody wait."""
 
 
-def scheduler_profile(*, autoscaling: bool, capacity_plugin: bool) -> str | None:
+def scheduler_profile(
+    *, autoscaling: bool, capacity_plugin: bool, queue_hierarchy: bool = False
+) -> str | None:
     """The scheduler's configuration as text, or nothing when Volcano's own default is right.
 
     With autoscaling there is no `enqueue` action and no overcommit plugin: they hold a gang back
     while the cluster is too small now, its pods never exist, and no autoscaler sees them.
-    With `capacity_plugin` queues share by `deserved` and `parent`, which the stock `proportion`
-    plugin does not read, and take back what is theirs (`reclaim`).
+    With `capacity_plugin` queues share by `deserved`, which the stock `proportion` plugin does not
+    read, and take back what is theirs (`reclaim`). With `queue_hierarchy` they have parents; it is
+    off without them, because then Volcano schedules nothing at all while a queue's capability or
+    the sum of `deserved` is above what all nodes of the moment hold (its capacity plugin).
     """
     if not autoscaling and not capacity_plugin:
         return None
@@ -45,9 +49,9 @@ def scheduler_profile(*, autoscaling: bool, capacity_plugin: bool) -> str | None
         actions.insert(0, "enqueue")
     if capacity_plugin:
         actions.insert(-1, "reclaim")
-    share = (
-        {"name": "capacity", "enableHierarchy": True} if capacity_plugin else {"name": "proportion"}
-    )
+    share: dict[str, Any] = {"name": "capacity" if capacity_plugin else "proportion"}
+    if capacity_plugin and queue_hierarchy:
+        share["enableHierarchy"] = True
     ordering = [
         {"name": "priority"},
         {"name": "gang", "enablePreemptable": False},
@@ -88,6 +92,7 @@ def helm_values(
     autoscaling: bool,
     capacity_plugin: bool,
     controller_replicas: int,
+    queue_hierarchy: bool,
     registry_mirrors: Mapping[str, str],
     system_node_count: int,
 ) -> dict[str, Any]:
@@ -103,7 +108,11 @@ def helm_values(
         "default_ns": {gpu.NODE_ROLE_LABEL: gpu.SYSTEM_NODE_ROLE},
         **{f"{part}_resources": dict(value) for part, value in RESOURCES.items()},
     }
-    profile = scheduler_profile(autoscaling=autoscaling, capacity_plugin=capacity_plugin)
+    profile = scheduler_profile(
+        autoscaling=autoscaling,
+        capacity_plugin=capacity_plugin,
+        queue_hierarchy=queue_hierarchy,
+    )
     if profile is not None:
         custom["scheduler_config_override"] = profile
     registry = charts.DEFAULT_REGISTRY

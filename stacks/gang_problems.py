@@ -1,6 +1,6 @@
 """Refusals about queues and the gang: what cannot be scheduled is told before it is paid for."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from components import quantities
@@ -46,8 +46,56 @@ def _queue_parent_loops(settings: Settings) -> Problems:
         while current in parents and current not in seen:
             seen.append(current)
             current = parents[current]
-        if current == name:
+        if current == name and name == min(seen):
             yield f"gangway:queues: {name} is its own ancestor ({' -> '.join([*seen, name])})"
+
+
+def _queue_hierarchy(settings: Settings) -> Problems:
+    """What Volcano's capacity plugin refuses to schedule at all (its hierarchy check)."""
+    by_name = {queue.name: queue for queue in settings.queues}
+    children = [queue for queue in settings.queues if queue.parent in by_name]
+    gpus = settings.gpu_nodes
+    if children and (
+        settings.autoscaling.enabled or gpus.min_size_per_zone < gpus.max_size_per_zone
+    ):
+        yield (
+            f"gangway:queues[{children[0].name}].parent is set while GPU nodes come and go; "
+            "Volcano schedules nothing while queues of a hierarchy are larger than the nodes of "
+            "the moment: drop parent and share by weight and deserved, or keep all nodes "
+            "(autoscaling.enabled: false, minSizePerZone = maxSizePerZone)"
+        )
+    for queue in children:
+        parent = by_name[str(queue.parent)]
+        limit = capacity.queue_capability(settings, parent)
+        own = capacity.queue_capability(settings, queue)
+        for resource in quantities.exceeding(own, limit):
+            yield (
+                f"gangway:queues[{queue.name}].capability {resource} is {own[resource]}, above "
+                f"{limit[resource]} of its parent {parent.name}; a child may have at most as much"
+            )
+    yield from _shares_of_children(by_name, children)
+
+
+def _shares_of_children(
+    by_name: Mapping[str, QueueSettings], children: Sequence[QueueSettings]
+) -> Problems:
+    for parent in sorted({str(child.parent) for child in children}):
+        family = [child for child in children if child.parent == parent]
+        for share in ("deserved", "guarantee"):
+            own = getattr(by_name[parent], share) or {}
+            for resource in sorted(
+                {name for child in family for name in getattr(child, share) or {}}
+            ):
+                wanted = sum(
+                    quantities.amount((getattr(child, share) or {}).get(resource, "0"))
+                    for child in family
+                )
+                if wanted > quantities.amount(own.get(resource, "0")):
+                    yield (
+                        f"gangway:queues[{parent}].{share} {resource} is "
+                        f"{own.get(resource, 'not set')}, less than its children's together; "
+                        "a parent has at least their sum"
+                    )
 
 
 def _queue_amounts(settings: Settings) -> Problems:
@@ -172,6 +220,7 @@ def _memory(settings: Settings) -> Problems:
 RULES: Final[tuple[Callable[[Settings], Problems], ...]] = (
     _queue_names,
     _queue_parent_loops,
+    _queue_hierarchy,
     _queue_amounts,
     _capability_names_all,
     _gang_fits_queue,

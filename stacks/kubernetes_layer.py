@@ -61,6 +61,9 @@ def volcano(plan: Plan, provider: k8s.Provider, earlier: Sequence[pulumi.Resourc
             autoscaling=plan.settings.autoscaling.enabled,
             capacity_plugin=any(queue.deserved or queue.parent for queue in plan.settings.queues),
             chart=_chart_source(plan, versions.VOLCANO_CHART),
+            queue_hierarchy=any(
+                queue.parent not in (None, "root") for queue in plan.settings.queues
+            ),
             registry_mirrors=plan.settings.charts.registry_mirrors,
             system_node_count=plan.settings.system_nodes.min_size,
         ),

@@ -105,10 +105,15 @@ def parse(
     document |= {"environment": environment}
     if REGION_KEY in raw:
         document["region"] = raw[REGION_KEY]
-    settings, sentences = _validated(document)
+    settings, sentences, shortened = _validated(document)
     if settings is not None:
         when = today or datetime.datetime.now(datetime.UTC).date()
-        sentences += problems.refusals(settings, when)
+        sentences += [
+            sentence
+            for sentence in problems.refusals(settings, when)
+            # What is missing from a list only because its faulty part was set aside.
+            if not any(path in sentence for path in shortened)
+        ]
     if settings is None or sentences:
         raise SettingsError(sentences)
     return settings
@@ -118,22 +123,40 @@ def _ours(key: str) -> bool:
     return key.startswith(NAMESPACE)
 
 
-def _validated(document: dict[str, Any]) -> tuple[Settings | None, list[str]]:
-    """Settings and sentences; with faults, settings without the faulty values where possible."""
+def _validated(document: dict[str, Any]) -> tuple[Settings | None, list[str], set[str]]:
+    """Settings, sentences, and the lists that lost a faulty part.
+
+    With faults: settings without the faulty values where possible.
+    """
     try:
-        return Settings.model_validate_json(_as_json(document)), []
+        return Settings.model_validate_json(_as_json(document)), [], set()
     except ValidationError as error:
         faults = error.errors(include_url=False)
-    sentences = [_sentence(fault) for fault in faults]
+    sentences = [_sentence(fault) for fault in faults if not _follows(fault, faults)]
     remainder = copy.deepcopy(document)
     for fault in sorted(faults, key=lambda item: str(item["loc"]), reverse=True):
         _remove(remainder, fault["loc"])
     for (section, key), value in _NEUTRAL.items():
         if isinstance(remainder.setdefault(section, {}), dict):
             remainder[section].setdefault(key, value)
+    shortened = {
+        key_path(fault["loc"][:place])
+        for fault in faults
+        for place, part in enumerate(fault["loc"])
+        if isinstance(part, int)
+    }
     with contextlib.suppress(ValidationError):
-        return Settings.model_validate_json(_as_json(remainder)), sentences
-    return None, sentences
+        return Settings.model_validate_json(_as_json(remainder)), sentences, shortened
+    return None, sentences, shortened
+
+
+def _follows(fault: ErrorDetails, faults: Iterable[ErrorDetails]) -> bool:
+    """Whether a list is called too short only because one of its parts is faulty."""
+    location = fault["loc"]
+    return fault["type"] == "too_short" and any(
+        other["loc"][: len(location)] == location and len(other["loc"]) > len(location)
+        for other in faults
+    )
 
 
 def _as_json(document: Mapping[str, Any]) -> str:
@@ -179,8 +202,27 @@ def _sentence(fault: ErrorDetails) -> str:
         return f"{path}: {fault['ctx']['error']}"
     if kind == "string_type" and isinstance(given, int | float):
         return f"{path} is the number {given}; write it as text in quotes"
-    allowed = fault["msg"].replace("Input should be", "allowed:").replace("Value error, ", "")
-    return f"{path} is {given!r}; {allowed.replace('String should', 'it should')}"
+    shown = "null" if given is None else repr(given)
+    return f"{path} is {shown}; allowed: {_allowed(fault)}"
+
+
+_ALLOWED_KINDS: Final[Mapping[str, str]] = {
+    "bool_type": "true or false",
+    "dict_type": "a mapping",
+    "int_from_float": "a whole number",
+    "int_type": "a whole number",
+    "model_type": "a mapping of settings",
+    "string_too_short": "text that is not empty",
+    "string_type": "text",
+    "too_short": "one or more",
+    "tuple_type": "a list",
+}
+"""Kind of fault -> what is allowed, where the validator's own words speak of its types."""
+
+
+def _allowed(fault: ErrorDetails) -> str:
+    words = fault["msg"].replace("Input should be", "").replace("Value error,", "").strip()
+    return _ALLOWED_KINDS.get(fault["type"], words)
 
 
 def _suggestion(location: tuple[int | str, ...]) -> str:

@@ -5,9 +5,10 @@ import ipaddress
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from components import gpu
+from components import gpu, versions
 from components.instance_types import INSTANCE_TYPES
-from stacks import capacity, gang_problems, rules
+from components.node_group import gpu_node_labels
+from stacks import capacity, gang_problems, network_problems, rules
 from stacks.settings import ADDON_NAMES, Settings
 
 DOCUMENTATION_NETWORKS: Final = tuple(
@@ -17,52 +18,16 @@ DOCUMENTATION_NETWORKS: Final = tuple(
 AL2_LAST_KUBERNETES: Final = "1.32"
 """EKS publishes no AL2 image for 1.33 and later, and none at all since 2025-11-26."""
 
+RESERVED_NAMESPACES: Final = (
+    "default",
+    "kube-node-lease",
+    "kube-public",
+    "kube-system",
+    "nvidia-device-plugin",
+    "volcano-system",
+)
+
 Problems = Iterator[str]
-
-
-def _zones(settings: Settings) -> Problems:
-    zones = settings.network.availability_zone_ids
-    if len(set(zones)) < 2 or len(set(zones)) != len(zones):  # noqa: PLR2004 - EKS's own minimum
-        given = ", ".join(zones) or "nothing"
-        yield (
-            f"gangway:network.availabilityZoneIds is {given}; EKS needs at least 2 distinct zones, "
-            "each named once"
-        )
-    prefix = capacity.region_zone_prefix(settings.region)
-    wrong = [zone for zone in zones if zone.split("-", 1)[0] != prefix]
-    if wrong:
-        yield (
-            f"gangway:network.availabilityZoneIds has {', '.join(wrong)}, outside aws:region "
-            f"{settings.region}; its zone ids begin with {prefix}-az"
-        )
-
-
-def _gpu_zones(settings: Settings) -> Problems:
-    known = settings.network.availability_zone_ids
-    unknown = [zone for zone in settings.gpu_nodes.zone_ids if zone not in known]
-    if unknown:
-        yield (
-            f"gangway:gpuNodes.zoneIds has {', '.join(unknown)}; allowed are the zones of "
-            f"gangway:network.availabilityZoneIds: {', '.join(known)}"
-        )
-    if len(set(settings.gpu_nodes.zone_ids)) != len(settings.gpu_nodes.zone_ids):
-        yield "gangway:gpuNodes.zoneIds names a zone twice; name each once"
-
-
-def _existing_vpc(settings: Settings) -> Problems:
-    existing = settings.network.existing_vpc
-    if existing is None:
-        return
-    missing = [
-        zone
-        for zone in settings.network.availability_zone_ids
-        if zone not in existing.private_subnet_ids
-    ]
-    if missing:
-        yield (
-            f"gangway:network.existingVpc.privateSubnetIds has no subnet for {', '.join(missing)}; "
-            "give one private subnet for each zone of availabilityZoneIds"
-        )
 
 
 def _sizes(settings: Settings) -> Problems:
@@ -159,21 +124,50 @@ def _version(settings: Settings, today: datetime.date) -> Problems:
 
 
 def _names(settings: Settings) -> Problems:
-    for key in settings.tags:
-        if key.lower().startswith("aws:"):
-            yield f"gangway:tags has {key!r}; AWS keeps the prefix aws: for itself, rename it"
-    for key in sorted(
-        {*settings.gpu_nodes.extra_labels}
-        & {gpu.GPU_PRESENT_LABEL, gpu.ACCELERATOR_LABEL, gpu.NODE_ROLE_LABEL}
-    ):
-        yield f"gangway:gpuNodes.extraLabels has {key!r}, which the stack sets; remove it"
-    for taint in settings.gpu_nodes.extra_taints:
-        if taint.key == gpu.GPU_TAINT.key:
-            yield f"gangway:gpuNodes.extraTaints has {taint.key!r}, which the stack sets; remove it"
-    if settings.training_job.namespace in ("default", "kube-system", "volcano-system"):
+    taints = [(taint.key, taint.effect) for taint in settings.gpu_nodes.extra_taints]
+    for key, effect in dict.fromkeys(taints):
+        if key == gpu.GPU_TAINT.key:
+            yield f"gangway:gpuNodes.extraTaints has {key!r}, which the stack sets; remove it"
+        if taints.count((key, effect)) > 1:
+            yield (
+                f"gangway:gpuNodes.extraTaints has {key!r} with {effect} twice; a node takes each "
+                "key and effect once"
+            )
+    if settings.training_job.namespace in RESERVED_NAMESPACES:
         yield (
             f"gangway:trainingJob.namespace is {settings.training_job.namespace!r}, where the "
             "webhooks or the stack's own parts live; choose a namespace for training alone"
+        )
+
+
+def _extra_labels(settings: Settings) -> Problems:
+    try:
+        gpu_node_labels(settings.gpu_nodes.instance_types, settings.gpu_nodes.extra_labels)
+    except ValueError as error:
+        yield f"gangway:gpuNodes.extraLabels: {error}"
+
+
+def _chart_sources(settings: Settings) -> Problems:
+    charts = settings.charts
+    if charts.directory is not None and charts.repositories:
+        yield (
+            f"gangway:charts.directory is {charts.directory!r} beside repositories for "
+            f"{', '.join(sorted(charts.repositories))}; a chart comes from one place, set one"
+        )
+
+
+def _roles(settings: Settings) -> Problems:
+    lists = {
+        "adminRoleArns": settings.cluster.admin_role_arns,
+        "previewRoleArns": settings.cluster.preview_role_arns,
+    }
+    for key, arns in lists.items():
+        for arn in sorted({arn for arn in arns if arns.count(arn) > 1}):
+            yield f"gangway:cluster.{key} names {arn} twice; name each role once"
+    for arn in sorted(set(lists["adminRoleArns"]) & set(lists["previewRoleArns"])):
+        yield (
+            f"gangway:cluster.adminRoleArns and previewRoleArns both name {arn}; EKS takes one "
+            "access entry for a role, leave it in one list"
         )
 
 
@@ -196,9 +190,7 @@ def _addons(settings: Settings) -> Problems:
 
 
 RULES: Final[tuple[Callable[[Settings], Problems], ...]] = (
-    _zones,
-    _gpu_zones,
-    _existing_vpc,
+    *network_problems.RULES,
     _sizes,
     _gpu_instance_types,
     _system_instance_types,
@@ -206,6 +198,9 @@ RULES: Final[tuple[Callable[[Settings], Problems], ...]] = (
     _system_ami,
     _spot_pools,
     _names,
+    _extra_labels,
+    _chart_sources,
+    _roles,
     _user_code,
     _addons,
     *gang_problems.RULES,
@@ -257,11 +252,34 @@ def _kept_data(settings: Settings) -> Problems:
         )
 
 
+def _pinned_together(settings: Settings) -> Problems:
+    version = settings.cluster.version
+    if version != versions.DEFAULT_KUBERNETES_VERSION:
+        yield (
+            f"gangway:cluster.version is {version}; the pinned Volcano, autoscaler and kubectl "
+            f"are those of {versions.DEFAULT_KUBERNETES_VERSION} (components/versions.py)"
+        )
+
+
+def _framework_image(settings: Settings) -> Problems:
+    training = settings.training
+    others = {"pytorch", "tensorflow"} - {training.framework}
+    for other in sorted(others):
+        if other in training.image and training.framework not in training.image:
+            yield (
+                f"gangway:training.framework is {training.framework} and the image is "
+                f"{training.image}, which looks like one for {other}; name an image that has "
+                f"{training.framework}, for example {versions.TRAINING_IMAGES[training.framework]}"
+            )
+
+
 WARNINGS: Final[tuple[Callable[[Settings], Problems], ...]] = (
     _reachability,
     _administrators,
     _shared_gpu,
     _kept_data,
+    _pinned_together,
+    _framework_image,
 )
 
 

@@ -7,18 +7,128 @@ fields, so that each problem is reported under its own key path.
 import datetime
 import ipaddress
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from components import gpu, versions
+from components import gpu, quantities, versions
 from components.instance_types import INSTANCE_TYPES
 
 VERSION_PATTERN = re.compile(r"^1\.\d{2}$")
 OLDEST_KEPT_CUDA_MAJOR = 12
+PRIVATE_NETWORKS = tuple(
+    ipaddress.IPv4Network(cidr) for cidr in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
+)
+"""RFC 1918."""
+OTHER_PARTITIONS = ("cn-", "eu-isoe-", "eusc-", "us-gov-", "us-iso-", "us-isob-", "us-isof-")
+"""Beginnings of regions outside the partition `aws` (botocore, partitions.json)."""
+IMAGE_PATTERN = re.compile(
+    r"[a-z0-9][a-z0-9._-]*(:\d+)?(/[a-z0-9][a-z0-9._-]*)*(:[A-Za-z0-9_][\w.-]{0,127})?"
+    r"(@sha256:[0-9a-f]{64})?"
+)
+"""`registry:port/path:tag@digest`, as container runtimes read it."""
+LONGEST_TAG_KEY = 128
+LONGEST_TAG_VALUE = 256
+MOST_TAGS = 40
+"""AWS allows 50 tags on a resource; the stack and its providers need some."""
+SMALLEST_MEMORY = "64Mi"
 
 
 def refuse(problem: str) -> None:
     """Raise the one kind of error that settings validation collects."""
     raise ValueError(problem)
+
+
+def spelled(pattern: str, what: str) -> Callable[[str], str]:
+    """A rule that accepts what matches `pattern` as a whole and says `what` it must be."""
+    compiled = re.compile(pattern)
+
+    def rule(value: str) -> str:
+        if not compiled.fullmatch(value):
+            refuse(f"{value!r} is no {what}")
+        return value
+
+    return rule
+
+
+def region(value: str) -> str:
+    """Accept a region of the partition `aws`: the stack's ARNs begin with `arn:aws:`."""
+    if not re.fullmatch(r"[a-z]{2,4}(-[a-z]+)+-\d", value):
+        refuse(f"{value!r} is no AWS region; write for example us-east-1")
+    if value.startswith(OTHER_PARTITIONS):
+        refuse(
+            f"{value!r} lies in a partition of its own (China, GovCloud, isolated regions), whose "
+            "names differ; choose a region of the partition aws, such as us-east-1"
+        )
+    return value
+
+
+def quantity(value: str) -> str:
+    """Accept a Kubernetes quantity above zero."""
+    if quantities.amount(value) <= 0:
+        refuse(f"{value!r} is nothing; write a quantity above 0, for example 500m, 2 or 4Gi")
+    return value
+
+
+def memory(value: str) -> str:
+    """Accept an amount of memory that a process can start in."""
+    if quantities.amount(value) < quantities.amount(SMALLEST_MEMORY):
+        refuse(f"{value!r} is too little memory; write {SMALLEST_MEMORY} or more, such as 4Gi")
+    return value
+
+
+def resources(values: Mapping[str, str]) -> Mapping[str, str]:
+    """Accept quantities by resource; devices come whole."""
+    for name, value in values.items():
+        if "/" in name and quantities.amount(value) % 1:
+            refuse(f"{name} is {value}; devices come whole, write for example 2")
+    return values
+
+
+def tags(values: Mapping[str, str]) -> Mapping[str, str]:
+    """Accept tags that every AWS service takes."""
+    if len(values) > MOST_TAGS:
+        refuse(f"{len(values)} tags; allowed: {MOST_TAGS}, as AWS takes 50 on a resource in all")
+    for key, value in values.items():
+        if key.lower().startswith("aws:") or key.startswith("gangway:") or key == "Name":
+            refuse(f"{key!r} is set by AWS or by the stack; rename it")
+        if not re.fullmatch(r"[\w .:/=+@-]+", key) or len(key) > LONGEST_TAG_KEY:
+            refuse(
+                f"{_short(key)} is no tag key; up to {LONGEST_TAG_KEY} letters, digits, spaces "
+                "and + - = . _ : / @"
+            )
+        if not re.fullmatch(r"[\w .:/=+@-]*", value) or len(value) > LONGEST_TAG_VALUE:
+            refuse(
+                f"{key!r} has the value {_short(value)}; up to {LONGEST_TAG_VALUE} letters, "
+                "digits, spaces and + - = . _ : / @"
+            )
+    return values
+
+
+def _short(value: str) -> str:
+    return repr(value) if len(value) <= LONGEST_TAG_KEY // 2 else f"{value[:20]!r}… ({len(value)})"
+
+
+def registry_mirrors(values: Mapping[str, str]) -> Mapping[str, str]:
+    """Accept registry -> prefix of the images that serve it, both without a scheme."""
+    for registry, mirror in values.items():
+        if not re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+(:\d+)?", registry):
+            refuse(f"{registry!r} is no registry; write its host name, for example docker.io")
+        if not re.fullmatch(r"[a-z0-9.-]+(:\d+)?(/[a-z0-9._-]+)*/?", mirror):
+            refuse(
+                f"{registry} is served by {mirror!r}; write host and path without https://, for "
+                "example 111122223333.dkr.ecr.us-east-1.amazonaws.com/docker-hub"
+            )
+    return values
+
+
+def chart_repositories(values: Mapping[str, str]) -> Mapping[str, str]:
+    """Accept chart -> the https:// address of a Helm repository."""
+    known = sorted(pin.chart for pin in versions.CHARTS)
+    for chart, address in values.items():
+        if chart not in known:
+            refuse(f"{chart!r} is no chart of this stack; allowed: {', '.join(known)}")
+        if not re.fullmatch(r"https://\S+", address):
+            refuse(f"{chart} comes from {address!r}; write an address that begins with https://")
+    return values
 
 
 def kubernetes_version(value: str) -> str:
@@ -76,6 +186,11 @@ def public_access_cidr(value: str) -> str:
             f"{value!r} opens the API server to the internet; list networks of your own, "
             "/8 or smaller"
         )
+    if any(ipaddress.IPv4Network(value).subnet_of(private) for private in PRIVATE_NETWORKS):
+        refuse(
+            f"{value!r} is a private range (RFC 1918), which EKS refuses here; list the public "
+            "addresses you come from, as the private endpoint is always on"
+        )
     return value
 
 
@@ -111,6 +226,8 @@ def taint_effect(value: str) -> str:
 
 def image(value: str) -> str:
     """Accept an image with a full tag or digest; `latest`, no tag and deleted tags are refused."""
+    if not IMAGE_PATTERN.fullmatch(value):
+        refuse(f"{value!r} is no image; write registry/path:tag, a digest (@sha256:…) if you like")
     if "@sha256:" in value:
         return value
     name, _, tag = value.rpartition(":")
@@ -140,16 +257,10 @@ def bucket_name(value: str) -> str:
 
 def key_prefix(value: str) -> str:
     """Accept an S3 key prefix that ends with a slash and cannot widen a policy."""
-    if not re.fullmatch(r"([A-Za-z0-9!_.-]+/)+", value):
+    whole = re.fullmatch(r"([A-Za-z0-9!_.-]+/)+", value)
+    if whole is None or {".", ".."} & set(value.split("/")):
         refuse(
             f"{value!r} is no key prefix; letters, digits, ! _ . - and a slash at the end, "
             "for example logs/"
         )
     return value
-
-
-def mapping_names(values: Mapping[str, str], allowed: Iterable[str], what: str) -> None:
-    """Refuse keys of `values` outside `allowed`."""
-    unknown = sorted(set(values) - set(allowed))
-    if unknown:
-        refuse(f"{', '.join(unknown)}: no such {what}; allowed: {', '.join(sorted(allowed))}")

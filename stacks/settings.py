@@ -26,18 +26,76 @@ ADDON_NAMES = (
 Cidr = Annotated[str, AfterValidator(rules.network_cidr)]
 PublicAccessCidr = Annotated[str, AfterValidator(rules.public_access_cidr)]
 VpcCidr = Annotated[str, AfterValidator(rules.vpc_cidr)]
-ZoneId = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,4}[0-9]-(az|[a-z]{3}[0-9]-az)[0-9]$")]
+ZoneId = Annotated[
+    str,
+    AfterValidator(
+        rules.spelled(
+            r"[a-z]{2,4}\d-(az|[a-z]{3}\d-az)\d",
+            "zone id; write for example use1-az4 (aws ec2 describe-availability-zones shows them)",
+        )
+    ),
+]
 """A zone id such as `use1-az1`: the same place in every account, unlike the name us-east-1a."""
-RoleArn = Annotated[str, StringConstraints(pattern=r"^arn:aws[a-z-]*:iam::\d{12}:role/.+$")]
+RoleArn = Annotated[
+    str,
+    AfterValidator(
+        rules.spelled(
+            r"arn:aws:iam::\d{12}:role/[\w+=,.@/-]+",
+            "role ARN; write arn:aws:iam::<12 digits>:role/<name>",
+        )
+    ),
+]
 KubernetesName = Annotated[
-    str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)
+    str,
+    AfterValidator(
+        rules.spelled(
+            r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?",
+            "Kubernetes name; up to 63 of a-z, 0-9 and hyphens inside",
+        )
+    ),
 ]
 """An RFC 1123 label, as Kubernetes asks of namespaces, queues, jobs."""
-JobName = Annotated[str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]*[a-z0-9])?$", max_length=40)]
+JobName = Annotated[
+    str,
+    AfterValidator(
+        rules.spelled(
+            r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?",
+            "job name; up to 40 of a-z, 0-9 and hyphens inside, a letter first",
+        )
+    ),
+]
 """Begins the name of pods and of a headless service, so shorter and not led by a digit."""
-Quantity = Annotated[str, StringConstraints(pattern=r"^[1-9]\d*(\.\d+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$")]
+Quantity = Annotated[str, AfterValidator(rules.quantity)]
 """A Kubernetes resource quantity in quotes: `"500m"`, `"4Gi"`, `"2"`."""
-Resources = dict[str, Quantity]
+Memory = Annotated[Quantity, AfterValidator(rules.memory)]
+Resources = Annotated[dict[str, Quantity], AfterValidator(rules.resources)]
+SubnetId = Annotated[
+    str, AfterValidator(rules.spelled(r"subnet-\w+", "subnet id; write for example subnet-0a1b2c"))
+]
+AddonVersion = Annotated[
+    str,
+    AfterValidator(
+        rules.spelled(r"v\d+\.\d+\.\d+-eksbuild\.\d+", "add-on version such as v1.13.2-eksbuild.3")
+    ),
+]
+TaintKey = Annotated[
+    str,
+    AfterValidator(
+        rules.spelled(
+            r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?",
+            "taint key; letters, digits, - _ . with an optional domain/ before",
+        )
+    ),
+]
+TaintValue = Annotated[
+    str,
+    AfterValidator(
+        rules.spelled(
+            r"([A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?)?",
+            "taint value; up to 63 letters, digits, - _ .",
+        )
+    ),
+]
 Image = Annotated[str, AfterValidator(rules.image)]
 InstanceTypes = Annotated[tuple[str, ...], AfterValidator(rules.instance_types)]
 Port = Annotated[int, Field(ge=1, le=65_535)]
@@ -58,8 +116,10 @@ class Section(BaseModel):
 class ExistingVpcSettings(Section):
     """A VPC that somebody else made: only ids, so that a preview needs no account."""
 
-    private_subnet_ids: dict[ZoneId, Annotated[str, StringConstraints(pattern=r"^subnet-\w+$")]]
-    vpc_id: Annotated[str, StringConstraints(pattern=r"^vpc-\w+$")]
+    private_subnet_ids: dict[ZoneId, SubnetId]
+    vpc_id: Annotated[
+        str, AfterValidator(rules.spelled(r"vpc-\w+", "VPC id; write for example vpc-0a1b2c"))
+    ]
 
 
 class NetworkSettings(Section):
@@ -77,7 +137,7 @@ class NetworkSettings(Section):
 class ClusterSettings(Section):
     """The EKS control plane: version, who reaches it, who administers it."""
 
-    addon_versions: dict[str, str] = {}
+    addon_versions: dict[str, AddonVersion] = {}
     admin_role_arns: tuple[RoleArn, ...]
     allow_extended_support: bool = False
     log_retention_days: Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365] = 30
@@ -103,8 +163,8 @@ class TaintSettings(Section):
     """One more taint of the GPU nodes; every pod that belongs there tolerates it."""
 
     effect: Annotated[str, AfterValidator(rules.taint_effect)]
-    key: Annotated[str, StringConstraints(min_length=1, max_length=63)]
-    value: Annotated[str, StringConstraints(max_length=63)] = ""
+    key: TaintKey
+    value: TaintValue = ""
 
     def taint(self) -> gpu.Taint:
         """The taint in the form that components take."""
@@ -155,8 +215,8 @@ class ChartSettings(Section):
     """
 
     directory: str | None = None
-    registry_mirrors: dict[str, str] = {}
-    repositories: dict[str, str] = {}
+    registry_mirrors: Annotated[dict[str, str], AfterValidator(rules.registry_mirrors)] = {}
+    repositories: Annotated[dict[str, str], AfterValidator(rules.chart_repositories)] = {}
 
 
 class QueueSettings(Section):
@@ -187,7 +247,7 @@ class TrainingJobSettings(Section):
     cpu_per_worker: Quantity = "2"
     gpus_per_worker: Annotated[int, Field(ge=1, le=8)] = 1
     max_retry: Annotated[int, Field(ge=4, le=100)] = 10
-    memory_per_worker: Quantity = "4Gi"
+    memory_per_worker: Memory = "4Gi"
     name: JobName = "gang-train"
     namespace: KubernetesName = "training"
     pending_deadline_minutes: Annotated[int, Field(ge=5, le=1440)] = 60
@@ -202,7 +262,7 @@ class TrainingSettings(Section):
 
     batch_size_per_worker: Annotated[int, Field(ge=1, le=65_536)] = 256
     checkpoint_interval_steps: Annotated[int, Field(ge=1)] = 50
-    command: tuple[str, ...] = ()
+    command: tuple[Annotated[str, StringConstraints(min_length=1)], ...] = ()
     epochs: Annotated[int, Field(ge=1, le=100_000)] = 5
     framework: Literal["pytorch", "tensorflow"] = "pytorch"
     image: Image
@@ -219,13 +279,21 @@ class Settings(Section):
     charts: ChartSettings = ChartSettings()
     cluster: ClusterSettings
     device_plugin: DevicePluginSettings = DevicePluginSettings()
-    environment: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
+    environment: Annotated[
+        str,
+        AfterValidator(
+            rules.spelled(
+                r"[a-z][a-z0-9-]{0,30}",
+                "environment; up to 31 of a-z, 0-9 and hyphens, a letter first",
+            )
+        ),
+    ]
     gpu_nodes: GpuNodeSettings
     network: NetworkSettings
     queues: Annotated[tuple[QueueSettings, ...], Field(min_length=1)]
-    region: Annotated[str, StringConstraints(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
+    region: Annotated[str, AfterValidator(rules.region)]
     results: ResultsSettings
     system_nodes: SystemNodeSettings
-    tags: dict[str, str] = {}
+    tags: Annotated[dict[str, str], AfterValidator(rules.tags)] = {}
     training: TrainingSettings
     training_job: TrainingJobSettings = TrainingJobSettings()

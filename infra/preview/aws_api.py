@@ -12,10 +12,11 @@ from functools import cache
 from typing import Any
 
 from infra.preview import aws_model, aws_values
+from infra.preview.aws_call import PROVIDER, CreateCall
 from infra.preview.aws_model import Shape
 from infra.preview.aws_sdk import PROPERTIES_FILE
 from infra.preview.aws_tags import tag_problems
-from infra.preview.aws_types import CREATE_CALLS, PROVIDER, CreateCall
+from infra.preview.aws_types import CREATE_CALLS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -182,8 +182,8 @@ def test_eks_lets_an_unprotected_cluster_go(cluster: RecordedResource) -> None:
 @pytest.mark.parametrize(
     ("role_arn", "name", "policy"),
     [
-        (ADMIN, "cluster-platform-admin", "AmazonEKSClusterAdminPolicy"),
-        (PREVIEW, "cluster-preview", "AmazonEKSAdminViewPolicy"),
+        (ADMIN, "cluster-111122223333/platform/admin", "AmazonEKSClusterAdminPolicy"),
+        (PREVIEW, "cluster-111122223333/preview", "AmazonEKSAdminViewPolicy"),
     ],
     ids=["admin", "preview"],
 )
@@ -200,7 +200,9 @@ def test_a_role_gets_its_policy_in_the_whole_cluster(
     assert closed.one(ENTRY, name).urn in association.depends_on
 
 
-@pytest.mark.parametrize("name", ["cluster-platform-admin", "cluster-preview"])
+@pytest.mark.parametrize(
+    "name", ["cluster-111122223333/platform/admin", "cluster-111122223333/preview"]
+)
 def test_an_access_entry_is_for_people_and_pipelines_not_nodes(
     closed: Recording, name: str
 ) -> None:
@@ -214,8 +216,11 @@ def test_without_roles_nobody_but_the_creator_enters() -> None:
     assert recording.of_type(ENTRY) == ()
 
 
-def test_a_role_is_named_without_its_account() -> None:
-    assert role_key(ADMIN) == "platform-admin"
+def test_roles_that_differ_in_account_or_path_alone_have_names_of_their_own() -> None:
+    assert role_key(ADMIN) == "111122223333/platform/admin"
+    other_account = ADMIN.replace("111122223333", "444455556666")
+    other_path = ADMIN.replace("platform/admin", "platform-admin")
+    assert len({role_key(ADMIN), role_key(other_account), role_key(other_path)}) == 3
 
 
 @pytest.mark.parametrize("type_token", [CLUSTER, KEY, LOGS, ENTRY])

@@ -18,6 +18,7 @@ def values(**changes: Any) -> dict[str, Any]:
         "autoscaling": True,
         "capacity_plugin": False,
         "controller_replicas": 1,
+        "queue_hierarchy": False,
         "registry_mirrors": {},
         "system_node_count": 2,
     }
@@ -71,8 +72,14 @@ def test_queues_share_by_weight_by_default() -> None:
 def test_deserved_shares_are_read_and_taken_back_when_asked() -> None:
     document = profile(capacity_plugin=True)
     assert document["actions"] == "allocate, reclaim, backfill"
-    assert {"name": "capacity", "enableHierarchy": True} in document["tiers"][1]["plugins"]
+    assert {"name": "capacity"} in document["tiers"][1]["plugins"]
     assert "proportion" not in plugin_names(document)
+
+
+def test_queues_have_parents_only_when_asked() -> None:
+    """Volcano's hierarchy check refuses queues larger than the nodes of the moment."""
+    document = profile(capacity_plugin=True, queue_hierarchy=True)
+    assert {"name": "capacity", "enableHierarchy": True} in document["tiers"][1]["plugins"]
 
 
 def test_capacity_without_autoscaling_keeps_the_stock_admission_of_gangs() -> None:

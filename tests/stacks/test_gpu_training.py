@@ -283,7 +283,13 @@ def test_an_existing_vpc_is_used_and_none_is_made() -> None:
 
 def test_a_child_queue_is_created_after_its_parent_whatever_their_order() -> None:
     recording = recorded_with(
-        settings({"queues": [{"name": "ml-queue", "parent": "team"}, {"name": "team"}]})
+        settings(
+            {
+                "autoscaling.enabled": False,
+                "gpuNodes.minSizePerZone": 4,
+                "queues": [{"name": "ml-queue", "parent": "team"}, {"name": "team"}],
+            }
+        )
     )
     child = recording.one("kubernetes:scheduling.volcano.sh/v1beta1:Queue", "ml-queue")
     parent = recording.one("kubernetes:scheduling.volcano.sh/v1beta1:Queue", "team")

@@ -34,7 +34,7 @@ SENTENCES = {
     ),
     "text-for-number": (
         {"systemNodes.minSize": "two"},
-        "gangway:systemNodes.minSize is 'two'; allowed: a valid integer",
+        "gangway:systemNodes.minSize is 'two'; allowed: a whole number",
     ),
     "word-outside-the-list": (
         {"gpuNodes.capacityType": "spot"},
@@ -48,18 +48,24 @@ SENTENCES = {
         {"gpuNodes.diskGib": 20},
         "gangway:gpuNodes.diskGib is 20; allowed: greater than or equal to 100",
     ),
-    "text-for-section": ({"network": "none"}, "gangway:network is 'none'; allowed: an object"),
+    "text-for-section": (
+        {"network": "none"},
+        "gangway:network is 'none'; allowed: a mapping of settings",
+    ),
     "no-queue": ({"queues": []}, "gangway:queues is []"),
     "bad-pattern": (
         {"trainingJob.queue": "ml_queue"},
-        "gangway:trainingJob.queue is 'ml_queue'; it should match pattern",
+        "gangway:trainingJob.queue: 'ml_queue' is no Kubernetes name; up to 63",
     ),
     "ttl": (
         {"trainingJob.ttlSecondsAfterFinished": 60},
         "gangway:trainingJob.ttlSecondsAfterFinished is not a setting",
     ),
     "list-for-mapping": ({"tags": ["a"]}, "gangway:tags is ['a']"),
-    "null": ({"gpuNodes.instanceTypes": None}, "gangway:gpuNodes.instanceTypes is None"),
+    "null": (
+        {"gpuNodes.instanceTypes": None},
+        "gangway:gpuNodes.instanceTypes is null; allowed: a list",
+    ),
 }
 
 
@@ -70,7 +76,9 @@ def test_rejects(changes: dict[str, object], sentence: str) -> None:
 
 
 def test_rejects_a_bad_stack_name() -> None:
-    assert refused({}, environment="Dev_1")[0].startswith("the stack's name is 'Dev_1'")
+    assert refused({}, environment="Dev_1")[0].startswith(
+        "the stack's name: 'Dev_1' is no environment;"
+    )
 
 
 def test_five_different_mistakes_get_five_sentences() -> None:
@@ -84,6 +92,13 @@ def test_five_different_mistakes_get_five_sentences() -> None:
         }
     )
     assert len(found) == 5
+
+
+def test_a_faulty_part_of_a_list_is_one_mistake() -> None:
+    (zones,) = refused({"network.availabilityZoneIds": ["use1-az4", "us-east-1a"]})
+    assert zones.startswith("gangway:network.availabilityZoneIds[1]: 'us-east-1a' is no zone id")
+    (queues,) = refused({"queues": [None]})
+    assert queues == "gangway:queues[0] is null; allowed: a mapping of settings"
 
 
 def test_a_joining_rule_still_speaks_beside_a_faulty_value() -> None:

@@ -2,14 +2,111 @@
 
 import datetime
 import json
+from types import ModuleType
 
 import pytest
 
-from stacks import gang_problems, problems
+from stacks import gang_problems, network_problems, problems
 from stacks.settings import Settings
 from tests.support.settings import raw, refused, settings
 
+STANDING: dict[str, object] = {
+    "autoscaling.enabled": False,
+    "gpuNodes.minSizePerZone": 4,
+    "gpuNodes.maxSizePerZone": 4,
+}
+"""GPU nodes that neither come nor go."""
+
 REFUSED = {
+    "zone-without-eks": (
+        {"network.availabilityZoneIds": ["use1-az3", "use1-az4"]},
+        "gangway:network.availabilityZoneIds has use1-az3, where EKS takes no subnet",
+    ),
+    "eight-zones": (
+        {"network.availabilityZoneIds": [f"use1-az{n}" for n in (1, 2, 4, 5, 6, 7, 8, 9)]},
+        "has 8 zones; allowed: 7 at most",
+    ),
+    "one-subnet-for-two-zones": (
+        {
+            "network.existingVpc": {
+                "vpcId": "vpc-1",
+                "privateSubnetIds": {"use1-az4": "subnet-1", "use1-az6": "subnet-1"},
+            }
+        },
+        "privateSubnetIds has subnet-1 for two zones",
+    ),
+    "endpoints-in-an-existing-vpc": (
+        {
+            "network.interfaceEndpoints": ["sts"],
+            "network.existingVpc": {
+                "vpcId": "vpc-1",
+                "privateSubnetIds": {"use1-az4": "subnet-1", "use1-az6": "subnet-2"},
+            },
+        },
+        "interfaceEndpoints is set beside existingVpc",
+    ),
+    "endpoint-twice": (
+        {"network.interfaceEndpoints": ["sts", "sts"]},
+        "gangway:network.interfaceEndpoints names sts twice",
+    ),
+    "cidr-twice": (
+        {"cluster.publicAccessCidrs": ["198.18.0.0/24", "198.18.0.0/24"]},
+        "gangway:cluster.publicAccessCidrs names 198.18.0.0/24 twice",
+    ),
+    "role-twice": (
+        {"cluster.adminRoleArns": ["arn:aws:iam::111122223333:role/a"] * 2},
+        "gangway:cluster.adminRoleArns names arn:aws:iam::111122223333:role/a twice",
+    ),
+    "role-in-both-lists": (
+        {"cluster.adminRoleArns": ["arn:aws:iam::111122223333:role/preview"]},
+        "adminRoleArns and previewRoleArns both name arn:aws:iam::111122223333:role/preview",
+    ),
+    "charts-from-two-places": (
+        {
+            "charts.directory": "charts",
+            "charts.repositories": {"volcano": "https://charts.example/"},
+        },
+        "gangway:charts.directory is 'charts' beside repositories for volcano",
+    ),
+    "taint-twice": (
+        {"gpuNodes.extraTaints": [{"key": "team", "effect": "NoSchedule"}] * 2},
+        "gangway:gpuNodes.extraTaints has 'team' with NoSchedule twice",
+    ),
+    "label-with-a-space": (
+        {"gpuNodes.extraLabels": {"team": "a b"}},
+        "gangway:gpuNodes.extraLabels: extra label team is 'a b'",
+    ),
+    "job-beside-the-device-plugin": (
+        {"trainingJob.namespace": "nvidia-device-plugin"},
+        "gangway:trainingJob.namespace is 'nvidia-device-plugin'",
+    ),
+    "parent-while-nodes-come-and-go": (
+        {"queues": [{"name": "team"}, {"name": "ml-queue", "parent": "team"}]},
+        "gangway:queues[ml-queue].parent is set while GPU nodes come and go",
+    ),
+    "child-larger-than-its-parent": (
+        STANDING
+        | {
+            "queues": [
+                {
+                    "name": "team",
+                    "capability": {"cpu": "8", "memory": "32Gi", "nvidia.com/gpu": "2"},
+                },
+                {"name": "ml-queue", "parent": "team"},
+            ]
+        },
+        "gangway:queues[ml-queue].capability nvidia.com/gpu is 8, above 2 of its parent team",
+    ),
+    "children-deserve-more-than-their-parent": (
+        STANDING
+        | {
+            "queues": [
+                {"name": "team", "deserved": {"nvidia.com/gpu": "1"}},
+                {"name": "ml-queue", "parent": "team", "deserved": {"nvidia.com/gpu": "2"}},
+            ]
+        },
+        "gangway:queues[team].deserved nvidia.com/gpu is 1, less than its children's together",
+    ),
     "one-zone": (
         {"network.availabilityZoneIds": ["use1-az4"]},
         "availabilityZoneIds is use1-az4; EKS needs at least 2 distinct zones",
@@ -195,10 +292,9 @@ REFUSED = {
         {"trainingJob.sharedMemory": "4Gi"},
         "sharedMemory is 4Gi and counts towards memoryPerWorker 4Gi; it must be smaller",
     ),
-    "reserved-tag": ({"tags": {"aws:team": "ml"}}, "AWS keeps the prefix aws: for itself"),
     "label-of-the-stack": (
         {"gpuNodes.extraLabels": {"nvidia.com/gpu.present": "false"}},
-        "extraLabels has 'nvidia.com/gpu.present', which the stack sets",
+        "gangway:gpuNodes.extraLabels: extra labels set nvidia.com/gpu.present",
     ),
     "taint-of-the-stack": (
         {"gpuNodes.extraTaints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]},
@@ -213,7 +309,7 @@ REFUSED = {
         "sets both command and scriptDirectory",
     ),
     "unknown-addon": (
-        {"cluster.addonVersions": {"core-dns": "v1"}},
+        {"cluster.addonVersions": {"core-dns": "v1.2.3-eksbuild.1"}},
         "gangway:cluster.addonVersions has core-dns; allowed: coredns",
     ),
     "extended-support": (
@@ -263,7 +359,22 @@ ACCEPTED = {
             }
         ]
     },
-    "child-queue": {"queues": [{"name": "team"}, {"name": "ml-queue", "parent": "team"}]},
+    "child-queue": STANDING
+    | {"queues": [{"name": "team"}, {"name": "ml-queue", "parent": "team"}]},
+    "children-within-their-parent": STANDING
+    | {
+        "queues": [
+            {"name": "team", "deserved": {"nvidia.com/gpu": "4"}},
+            {"name": "ml-queue", "parent": "team", "deserved": {"nvidia.com/gpu": "4"}},
+        ]
+    },
+    "seven-zones": {"network.availabilityZoneIds": [f"use1-az{n}" for n in (1, 2, 4, 5, 6, 7, 8)]},
+    "roles-of-one-name-in-two-accounts": {
+        "cluster.adminRoleArns": [
+            "arn:aws:iam::111122223333:role/ci",
+            "arn:aws:iam::444455556666:role/ci",
+        ]
+    },
     "extended-support-accepted": {
         "cluster.version": "1.33",
         "cluster.allowExtendedSupport": True,
@@ -305,6 +416,14 @@ WARNED = {
         {"devicePlugin.timeSlicing": {"replicas": 4, "failRequestsGreaterThanOne": False}},
         "two slices may be the same card",
     ),
+    "another-kubernetes-than-the-pins": (
+        {"cluster.version": "1.34"},
+        "gangway:cluster.version is 1.34; the pinned Volcano, autoscaler and kubectl are those of",
+    ),
+    "image-of-the-other-framework": (
+        {"training.framework": "tensorflow"},
+        "looks like one for pytorch; name an image that has tensorflow",
+    ),
     "results-of-a-protected-cluster": (
         {"cluster.protect": True, "results.forceDestroy": True},
         "forceDestroy is true while gangway:cluster.protect is true",
@@ -322,8 +441,9 @@ def test_complete_settings_raise_no_warning() -> None:
     assert problems.warnings(settings()) == []
 
 
-def test_the_gangs_rules_are_among_the_rules() -> None:
-    assert set(gang_problems.RULES) <= set(problems.RULES)
+@pytest.mark.parametrize("part", [gang_problems, network_problems])
+def test_the_rules_of_each_part_are_among_the_rules(part: ModuleType) -> None:
+    assert set(part.RULES) <= set(problems.RULES)
 
 
 def test_every_rule_has_a_refusing_case() -> None:

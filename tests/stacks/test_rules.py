@@ -2,7 +2,7 @@
 
 import datetime
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -35,6 +35,18 @@ REFUSED: dict[str, tuple[Callable[[str], str], str, str]] = {
         "docker.io/nvidia/cuda:10.2-devel-ubuntu18.04",
         "was deleted from the registry",
     ),
+    "endpoint-private": (rules.public_access_cidr, "10.1.0.0/16", "'10.1.0.0/16' is a private"),
+    "image-with-a-space": (rules.image, "a b:1", "'a b:1' is no image"),
+    "image-bad-digest": (rules.image, "app@sha256:zz", "'app@sha256:zz' is no image"),
+    "region-words": (rules.region, "Ireland", "'Ireland' is no AWS region"),
+    "region-china": (rules.region, "cn-north-1", "lies in a partition of its own"),
+    "region-govcloud": (rules.region, "us-gov-west-1", "lies in a partition of its own"),
+    "region-isolated": (rules.region, "us-iso-east-1", "lies in a partition of its own"),
+    "quantity-zero": (rules.quantity, "0", "'0' is nothing"),
+    "quantity-words": (rules.quantity, "two", "'two' is no Kubernetes quantity"),
+    "memory-in-cores": (rules.memory, "500m", "'500m' is too little memory"),
+    "spelled-with-a-line-break": (rules.spelled("[a-z]+", "word"), "a\n", "is no word"),
+    "prefix-upwards": (rules.key_prefix, "logs/../", "is no key prefix"),
     "bucket-upper": (rules.bucket_name, "Results", "'Results' is no bucket name"),
     "bucket-underscore": (rules.bucket_name, "my_results", "is no bucket name"),
     "bucket-long": (rules.bucket_name, "a" * 64, "is no bucket name"),
@@ -49,6 +61,58 @@ REFUSED: dict[str, tuple[Callable[[str], str], str, str]] = {
 def test_rejects(rule: Callable[[str], str], value: str, sentence: str) -> None:
     with pytest.raises(ValueError, match=re.escape(sentence)):
         rule(value)
+
+
+MAPPINGS_REFUSED: dict[
+    str, tuple[Callable[[Mapping[str, str]], Mapping[str, str]], dict[str, str], str]
+] = {
+    "half-a-gpu": (rules.resources, {"nvidia.com/gpu": "500m"}, "devices come whole"),
+    "tag-of-aws": (rules.tags, {"aws:x": "y"}, "'aws:x' is set by AWS or by the stack"),
+    "tag-of-the-stack": (rules.tags, {"gangway:project": "y"}, "is set by AWS or by the stack"),
+    "tag-key-long": (rules.tags, {"k" * 129: "y"}, "is no tag key; up to 128"),
+    "tag-value-odd": (rules.tags, {"k": "a;b"}, "'k' has the value 'a;b'; up to 256"),
+    "tags-too-many": (rules.tags, {str(n): "" for n in range(41)}, "41 tags; allowed: 40"),
+    "mirror-with-scheme": (
+        rules.registry_mirrors,
+        {"docker.io": "https://mirror.example"},
+        "without https://",
+    ),
+    "mirror-of-no-registry": (
+        rules.registry_mirrors,
+        {"dockerhub": "mirror.example"},
+        "'dockerhub' is no registry",
+    ),
+    "repository-of-no-chart": (
+        rules.chart_repositories,
+        {"vulcano": "https://x.example"},
+        "'vulcano' is no chart of this stack; allowed: cluster-autoscaler, nvidia-device-plugin",
+    ),
+    "repository-of-no-address": (
+        rules.chart_repositories,
+        {"volcano": "charts/volcano"},
+        "begins with https://",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "values", "sentence"), MAPPINGS_REFUSED.values(), ids=MAPPINGS_REFUSED
+)
+def test_rejects_in_a_mapping(
+    rule: Callable[[Mapping[str, str]], Mapping[str, str]],
+    values: dict[str, str],
+    sentence: str,
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        rule(values)
+
+
+def test_mappings_of_the_right_kind_are_accepted() -> None:
+    mirrors = {"docker.io": "111122223333.dkr.ecr.us-east-1.amazonaws.com/docker-hub"}
+    assert rules.registry_mirrors(mirrors) == mirrors
+    assert rules.tags({"cost center": "ml/é"}) == {"cost center": "ml/é"}
+    assert rules.resources({"cpu": "500m", "nvidia.com/gpu": "2"})
+    assert rules.chart_repositories({"volcano": "https://charts.example/v"})
 
 
 ACCEPTED: dict[str, tuple[Callable[[str], str], str]] = {

@@ -2,6 +2,7 @@
 
 from infra.preview.checks import (
     access,
+    advice,
     aws_inputs,
     gang,
     images,
@@ -31,6 +32,7 @@ CHECKS: tuple[Check, ...] = (
     load_balancers.CHECK,
     images.CHECK,
     access.CHECK,
+    advice.CHECK,
 )
 """In the order of the report."""
 

@@ -7,8 +7,9 @@ import pytest
 
 from infra.preview import aws_model, aws_sdk
 from infra.preview.aws_api import check_create, sdk_properties
+from infra.preview.aws_call import PROVIDER
 from infra.preview.aws_model import Shape
-from infra.preview.aws_types import CREATE_CALLS, PROVIDER
+from infra.preview.aws_types import CREATE_CALLS
 from infra.preview.aws_values import UNKNOWN_TEXT, python_pattern
 
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"

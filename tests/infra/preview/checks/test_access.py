@@ -41,21 +41,6 @@ def test_a_closed_or_listed_endpoint_is_fine(inputs: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "sentence"),
-    [
-        ("cluster.adminRoleArns", "only the identity that runs `pulumi up`"),
-        ("cluster.previewRoleArns", "read-only role cannot read"),
-        ("cluster.publicAccessCidrs", "only from inside the VPC"),
-    ],
-)
-def test_warns_of_an_empty_list(key: str, sentence: str) -> None:
-    given = sample_settings.settings({key: []})
-    said = only_sentence(access.CHECK, "warning", recording(), given)
-    assert said.startswith(f"gangway:{key} is empty")
-    assert sentence in said
-
-
-@pytest.mark.parametrize(
     ("key", "value", "other"),
     [
         ("cluster.protect", False, {"results.forceDestroy": False}),
