@@ -8,8 +8,10 @@ from typing import Final
 from components import gpu, versions
 from components.instance_types import INSTANCE_TYPES
 from components.node_group import gpu_node_labels
+from components.training_pod import USER_SCRIPT
 from stacks import capacity, gang_problems, network_problems, rules
 from stacks.settings import ADDON_NAMES, Settings
+from stacks.trainer_files import user_files
 
 DOCUMENTATION_NETWORKS: Final = tuple(
     ipaddress.IPv4Network(cidr) for cidr in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24")
@@ -177,6 +179,17 @@ def _user_code(settings: Settings) -> Problems:
         yield (
             "gangway:training sets both command and scriptDirectory; a command runs what is in "
             "the image, scriptDirectory mounts files: set one"
+        )
+        return
+    try:
+        names = user_files(training.script_directory)
+    except ValueError as error:
+        yield str(error)
+        return
+    if names and USER_SCRIPT not in names:
+        yield (
+            f"gangway:training.scriptDirectory {training.script_directory} has "
+            f"{', '.join(names)}; {USER_SCRIPT} with a function train(context) must be there"
         )
 
 

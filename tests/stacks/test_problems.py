@@ -192,6 +192,14 @@ REFUSED = {
         {"queues": [{"name": "ml-queue"}, {"name": "default"}]},
         "gangway:queues has 'default', which Volcano owns",
     ),
+    "scripts-nowhere": (
+        {"training.scriptDirectory": "nowhere"},
+        "scriptDirectory is 'nowhere', which is no folder below the project's root",
+    ),
+    "scripts-without-train": (
+        {"training.scriptDirectory": "trainer"},
+        "worker.py; train.py with a function train(context) must be there",
+    ),
     "job-queue-unknown": (
         {"trainingJob.queue": "ml-queu"},
         "gangway:trainingJob.queue is 'ml-queu'; allowed are the queues of gangway:queues",
