@@ -17,6 +17,7 @@ from infra.errors import GangwayError
 from infra.rehearsal import (
     control_plane,
     engine,
+    frameworks,
     gang_watch,
     leftovers,
     processes,
@@ -94,6 +95,7 @@ class Rehearsal:
         this call began away again.
         """
         tools = self.tools
+        self._tell_what_cannot_train(changes)
         seconds: dict[str, float] = {}
         fresh = not self.state.exists
         with self.state.driven(), self._taken_away_when_interrupted(fresh):
@@ -167,6 +169,12 @@ class Rehearsal:
             "AWS_ENDPOINT_URL": str(self.state.section("moto").get("endpoint", "")),
             "AWS_REGION": self.settings.region,
         }
+
+    def _tell_what_cannot_train(self, changes: Mapping[str, Any] | None) -> None:
+        training = _parsed({**self._raw, **(changes or {})}, self.environment).training
+        absent = frameworks.absence(training.framework)
+        if absent and not training.command:
+            self._console.print(absent, highlight=False)
 
     def _machine(self, tools: Mapping[str, Path]) -> None:
         control_plane.up(self.state, tools)

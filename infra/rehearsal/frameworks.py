@@ -96,6 +96,13 @@ def missing(framework: str) -> str:
     )
 
 
+def absence(framework: str, folder: Path = FOLDER) -> str | None:
+    """The line about training pods that cannot train on this machine; None when they can."""
+    if interpreter(framework, folder) is not None:
+        return None
+    return f"{missing(framework)}. Until then the training pods wait some seconds and succeed"
+
+
 def main() -> None:
     """Install every framework; `make frameworks` runs this."""
     import typer  # noqa: PLC0415 - only the command needs it

@@ -35,6 +35,19 @@ def test_what_is_installed_is_not_installed_again(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["torch"]
 
 
+def test_a_rehearsal_without_a_framework_says_so_in_one_line(tmp_path: Path) -> None:
+    line = frameworks.absence("tensorflow", tmp_path)
+    assert line
+    assert line.startswith("tensorflow is not installed: `apt-get install python3-venv`")
+    assert line.endswith("the training pods wait some seconds and succeed")
+    assert "\n" not in line
+
+
+def test_a_rehearsal_with_its_framework_says_nothing(tmp_path: Path) -> None:
+    a_python(tmp_path / "torch", exit_code=0)
+    assert frameworks.absence("pytorch", tmp_path) is None
+
+
 def test_rejects_an_unknown_framework() -> None:
     with pytest.raises(UsageError, match=r"'jax'; it must be pytorch or tensorflow"):
         frameworks.interpreter("jax")
