@@ -194,7 +194,7 @@ def cost(
         return None
     hours = seconds / SECONDS_PER_HOUR
     return {
-        "basis": f"{aws['instance_type']} {'spot' if spot else 'on-demand'}, this run's time",
+        "basis": f"{aws['instance_type']} {'spot' if spot else 'on-demand'}, this attempt's time",
         "currency": "USD",
         "high": high * hours,
         "low": low * hours,

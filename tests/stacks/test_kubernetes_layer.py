@@ -1,6 +1,7 @@
 """Settings reach what runs in the cluster; the whole list of resources is test_gpu_training's."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -97,3 +98,16 @@ def test_a_command_of_ones_own_mounts_no_trainer() -> None:
     assert recording.of_type("kubernetes:core/v1:ConfigMap") == (
         recording.one("kubernetes:core/v1:ConfigMap", "volcano-readiness"),
     )
+
+
+def test_the_scripts_that_a_setting_names_are_mounted_and_run(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("def train(context): ...\n", encoding="utf-8")
+    recording = recorded({"training.scriptDirectory": str(tmp_path)})
+    command = pod(recording)["containers"][0]["command"]
+    assert command == ["python", "-m", "trainer", "--script", "/opt/gangway/user/train.py"]
+    (files,) = [
+        config_map
+        for config_map in recording.of_type("kubernetes:core/v1:ConfigMap")
+        if "train.py" in config_map.inputs["data"]
+    ]
+    assert set(files.inputs["data"]) == {"train.py"}

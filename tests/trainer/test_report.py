@@ -67,7 +67,7 @@ def test_spot_is_priced_as_a_range_with_the_tables_date() -> None:
     cost = rank_report()["cost"]
     assert (cost["low"], cost["high"]) == (pytest.approx(0.0015), pytest.approx(0.003))
     assert cost["prices_date"] == "2026-11-30"
-    assert cost["basis"] == "g4dn.xlarge spot, this run's time"
+    assert cost["basis"] == "g4dn.xlarge spot, this attempt's time"
 
 
 def test_on_demand_is_priced_exactly() -> None:
