@@ -52,8 +52,8 @@ def _tell(rehearsal: Rehearsal, report: UpReport) -> None:
     if report.gang is not None:
         console.print(_gang_line(report.gang), highlight=False)
     console.print(
-        f"look around: gangway rehearse shell --env {rehearsal.environment}\n"
-        f"take it down: gangway rehearse down --env {rehearsal.environment}",
+        f"look around: gangway rehearse shell {rehearsal.arguments}\n"
+        f"take it down: gangway rehearse down {rehearsal.arguments}",
         highlight=False,
     )
 
@@ -73,8 +73,8 @@ def status(env: Environment = "dev", name: Name = None) -> None:
     parts = rehearsal.status()
     if not parts:
         message = (
-            f"there is no rehearsal {rehearsal.state.name}; `gangway rehearse up --env {env}` "
-            "starts one"
+            f"there is no rehearsal {rehearsal.state.name}; `gangway rehearse up "
+            f"{rehearsal.arguments}` starts one"
         )
         raise GangwayError(message)
     table = Table.grid(padding=(0, 2))
@@ -112,7 +112,10 @@ def shell(env: Environment = "dev", name: Name = None) -> None:
     """Open a shell with kubectl, pulumi and aws set up for the rehearsal."""
     rehearsal = _rehearsal(env, name)
     if not rehearsal.state.exists:
-        message = f"there is no rehearsal {rehearsal.state.name}; `gangway rehearse up` starts one"
+        message = (
+            f"there is no rehearsal {rehearsal.state.name}; `gangway rehearse up "
+            f"{rehearsal.arguments}` starts one"
+        )
         raise GangwayError(message)
     run = subprocess.run(  # noqa: S603 - the user's own shell
         [os.environ.get("SHELL", "/bin/sh")],

@@ -274,7 +274,7 @@ def _refuse_taken_ports(state: StateFolder) -> None:
         if port and not alive[component] and not is_free(port):
             message = (
                 f"port {port} of {component} is taken by another program: end that program, or run "
-                f"`gangway rehearse down {state.name}` and start again"
+                f"`{state.down_command}` and start again"
             )
             raise GangwayError(message)
 

@@ -1,6 +1,8 @@
 """A rehearsal from nothing to a running environment and back, by one driver at a time."""
 
 import copy
+import errno
+import os
 import shutil
 import threading
 import time
@@ -13,7 +15,7 @@ from typing import Any, Final
 from pulumi import automation
 from rich.console import Console
 
-from infra.errors import GangwayError
+from infra.errors import GangwayError, UsageError
 from infra.rehearsal import (
     control_plane,
     engine,
@@ -27,7 +29,7 @@ from infra.rehearsal.engine import Engine
 from infra.rehearsal.gang_watch import GangState
 from infra.rehearsal.kubernetes_api import KubernetesApi
 from infra.rehearsal.live import LiveView
-from infra.rehearsal.state import StateFolder
+from infra.rehearsal.state import OlderStateError, StateFolder, write_failure
 from infra.rehearsal.tools.catalogue import CATALOGUE
 from infra.rehearsal.tools.resolve import resolve
 from infra.waiting import wait_until
@@ -35,9 +37,12 @@ from stacks import loader
 from stacks.settings import Settings
 
 PROJECT_ROOT: Final = Path(__file__).resolve().parents[2]
-STATE_ROOT: Final = PROJECT_ROOT / ".gangway" / "rehearsals"
+ROOT_VARIABLE: Final = "GANGWAY_REHEARSALS"
+"""Environment variable: another folder for the rehearsals, when this disk is small."""
+
 DEADLINE_SECONDS: Final = 900
 GANG_SECONDS: Final = 180
+FOLDER_FAILURES: Final = frozenset({errno.EACCES, errno.EDQUOT, errno.ENOSPC, errno.EROFS})
 SETTLE_SECONDS: Final = 60
 """Nodes go with their instances and pods with their nodes, a moment after the stack is gone."""
 
@@ -60,10 +65,10 @@ class Rehearsal:
         console: Console,
         *,
         name: str | None = None,
-        root: Path = STATE_ROOT,
+        root: Path | None = None,
     ) -> None:
         self.environment = environment
-        self.state = StateFolder.named(name or environment, root)
+        self.state = StateFolder.named(name or environment, root or state_root())
         self._console = console
         self._raw = _raw_settings(environment)
         self.settings = _parsed(self._raw, environment)
@@ -80,6 +85,12 @@ class Rehearsal:
     def api(self) -> KubernetesApi:
         """The rehearsal's API server."""
         return KubernetesApi.of(self.state)
+
+    @property
+    def arguments(self) -> str:
+        """The options with which a command finds this rehearsal again."""
+        named = "" if self.state.name == self.environment else f" --name {self.state.name}"
+        return f"--env {self.environment}{named}"
 
     def up(
         self,
@@ -98,9 +109,9 @@ class Rehearsal:
         self._tell_what_cannot_train(changes)
         seconds: dict[str, float] = {}
         fresh = not self.state.exists
-        with self.state.driven(), self._taken_away_when_interrupted(fresh):
+        with self._driven(), self._taken_away_when_interrupted(fresh):
             with _timed(seconds, "machine"):
-                self._machine(tools)
+                self._machine(tools, fresh)
             with _timed(seconds, "stack"):
                 view = self._run("up", changes, deadline_seconds, Engine.up)
             with _timed(seconds, "gang"):
@@ -115,15 +126,15 @@ class Rehearsal:
     ) -> Mapping[str, int]:
         """What `up` would change, by operation, planned by the real engine."""
         tools, fresh = self.tools, not self.state.exists
-        with self.state.driven(), self._taken_away_when_interrupted(fresh):
-            self._machine(tools)
+        with self._driven(), self._taken_away_when_interrupted(fresh):
+            self._machine(tools, fresh)
             view = self._run("preview", changes, deadline_seconds, Engine.preview)
         return view.progress.counts()
 
     def refresh(self, *, deadline_seconds: float = DEADLINE_SECONDS) -> Mapping[str, int]:
         """Read what exists into the stack's state; returns operations by kind."""
         tools = self.tools
-        with self.state.driven():
+        with self._driven():
             self._machine(tools)
             view = self._run("refresh", None, deadline_seconds, Engine.refresh)
         return view.progress.counts()
@@ -132,15 +143,19 @@ class Rehearsal:
         """Destroy the stack, prove that nothing is left, end every process, remove the folder.
 
         With `force` the stack is not destroyed first: processes and folder just go. Raises
-        GangwayError naming what was left; the rehearsal then stays to be looked at.
+        GangwayError naming what was left; the rehearsal then stays to be looked at. A folder that
+        this version cannot read just goes, with the processes that carry its mark.
         """
         if not self.state.path.exists():
             self._console.print(f"there is no rehearsal {self.state.name}")
             return
-        with self.state.driven():
-            if not force and self._can_destroy():
-                self._destroy(deadline_seconds)
-            self._remove()
+        with self._driven():
+            if not self._is_readable():
+                self._end_marked()
+            else:
+                if not force and self._can_destroy():
+                    self._destroy(deadline_seconds)
+                self._remove()
         shutil.rmtree(self.state.path, ignore_errors=True)
         self._console.print(f"rehearsal {self.state.name} is gone: no process, no file is left")
 
@@ -170,15 +185,50 @@ class Rehearsal:
             "AWS_REGION": self.settings.region,
         }
 
+    def _is_readable(self) -> bool:
+        try:
+            self.state.document()
+        except OlderStateError:
+            return False
+        return True
+
+    @contextmanager
+    def _driven(self) -> Iterator[None]:
+        """Hold the rehearsal; a folder that cannot be written is told in a sentence."""
+        try:
+            with self.state.driven():
+                yield
+        except OSError as error:
+            if error.errno not in FOLDER_FAILURES:
+                raise
+            raise GangwayError(write_failure(self.state.path, error)) from error
+
+    def _refuse_other_environment(self) -> None:
+        known = self.state.document().get("environment", self.environment)
+        if known != self.environment:
+            message = (
+                f"rehearsal {self.state.name} is one of {known}: give --env {known}, or another "
+                "--name"
+            )
+            raise UsageError(message)
+
     def _tell_what_cannot_train(self, changes: Mapping[str, Any] | None) -> None:
         training = _parsed({**self._raw, **(changes or {})}, self.environment).training
         absent = frameworks.absence(training.framework)
         if absent and not training.command:
             self._console.print(absent, highlight=False)
 
-    def _machine(self, tools: Mapping[str, Path]) -> None:
-        control_plane.up(self.state, tools)
-        supervisor.ensure_running(self.state, tools)
+    def _machine(self, tools: Mapping[str, Path], fresh: bool = False) -> None:
+        """Start what does not run yet; when a fresh start fails, nothing of it stays."""
+        self._refuse_other_environment()
+        try:
+            self.state.merge(environment=self.environment)
+            control_plane.up(self.state, tools)
+            supervisor.ensure_running(self.state, tools)
+        except (GangwayError, OSError):
+            if fresh:
+                self._take_away()
+            raise
 
     def _engine(self, changes: Mapping[str, Any] | None) -> Engine:
         config = copy.deepcopy({**self._raw, **(changes or {})})
@@ -213,7 +263,7 @@ class Rehearsal:
             if late.is_set():
                 message = (
                     f"{title} of {self.state.name} was not done within {deadline_seconds:g} s and "
-                    f"was ended; run it again, or `gangway rehearse down --env {self.environment}`"
+                    f"was ended; run it again, or `gangway rehearse down {self.arguments}`"
                 )
                 raise GangwayError(message) from error
             raise engine.failure(error, view.progress.diagnostics) from error
@@ -235,12 +285,12 @@ class Rehearsal:
             engine.interrupt(self.state)
             if fresh:
                 self._console.print(f"interrupted: taking rehearsal {self.state.name} away")
-                self._remove()
-                shutil.rmtree(self.state.path, ignore_errors=True)
+                self._take_away()
             raise
 
     def _can_destroy(self) -> bool:
         """Whether there is a stack, and its world still runs or can be started again."""
+        self._refuse_other_environment()
         if not self._engine(None).has_stack:
             return False
         if not all(self.status().values()):
@@ -283,7 +333,7 @@ class Rehearsal:
         except GangwayError as error:
             message = (
                 f"the destroyed stack left something: {'. '.join(found)}. The rehearsal stays; "
-                f"`gangway rehearse down --force --env {self.environment}` removes it"
+                f"`gangway rehearse down --force {self.arguments}` removes it"
             )
             raise GangwayError(message) from error
 
@@ -292,7 +342,20 @@ class Rehearsal:
         processes.stop(list(engine.left_engines(self.state)), grace_seconds=engine.END_SECONDS)
         supervisor.stop(self.state)
         control_plane.down(self.state)
+        self._end_marked()
+
+    def _end_marked(self) -> None:
+        processes.stop(list(engine.left_engines(self.state)), grace_seconds=engine.END_SECONDS)
         processes.stop(processes.belonging_to(self.state.path), grace_seconds=2)
+
+    def _take_away(self) -> None:
+        self._remove()
+        shutil.rmtree(self.state.path, ignore_errors=True)
+
+
+def state_root() -> Path:
+    """The folder of all rehearsals."""
+    return Path(os.environ.get(ROOT_VARIABLE) or PROJECT_ROOT / ".gangway" / "rehearsals")
 
 
 @contextmanager

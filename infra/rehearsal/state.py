@@ -54,6 +54,11 @@ class StateFolder:
         return self.path.name
 
     @property
+    def down_command(self) -> str:
+        """What a user types to take this rehearsal away, whatever state it is in."""
+        return f"gangway rehearse down --force --name {self.name}"
+
+    @property
     def exists(self) -> bool:
         """Whether something was written here and not taken away since."""
         return self.document_path.exists()
@@ -69,7 +74,7 @@ class StateFolder:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise GangwayError(_write_failure(folder, error)) from error
+            raise GangwayError(write_failure(folder, error)) from error
         return folder
 
     def document(self) -> dict[str, Any]:
@@ -83,15 +88,14 @@ class StateFolder:
             return {}
         except ValueError as error:
             message = (
-                f"{self.document_path} is not readable ({error}); "
-                f"`gangway rehearse down {self.name}` clears it"
+                f"{self.document_path} is not readable ({error}); `{self.down_command}` clears it"
             )
             raise OlderStateError(message) from error
         found = document.get("schema_version")
         if found != SCHEMA_VERSION:
             message = (
                 f"rehearsal {self.name} was written with state schema {found}, this version reads "
-                f"{SCHEMA_VERSION}: run `gangway rehearse down {self.name}` and start again"
+                f"{SCHEMA_VERSION}: run `{self.down_command}` and start again"
             )
             raise OlderStateError(message)
         return document
@@ -109,7 +113,7 @@ class StateFolder:
                 document = self.document() or {"schema_version": SCHEMA_VERSION, "name": self.name}
                 write_atomically(self.document_path, json.dumps(document | sections, indent=2))
         except OSError as error:
-            raise GangwayError(_write_failure(self.document_path, error)) from error
+            raise GangwayError(write_failure(self.document_path, error)) from error
 
     @contextlib.contextmanager
     def driven(self) -> Iterator[None]:
@@ -147,8 +151,9 @@ def write_atomically(path: Path, text: str) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _write_failure(path: Path, error: OSError) -> str:
+def write_failure(path: Path, error: OSError) -> str:
+    """A sentence about a folder or file that cannot be written."""
     return (
-        f"cannot write {path} ({error.strerror}): free space or choose another folder, "
-        "then run the command again"
+        f"cannot write {path} ({error.strerror}): free space or name another folder in "
+        "GANGWAY_REHEARSALS, then run the command again"
     )

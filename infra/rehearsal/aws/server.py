@@ -98,7 +98,8 @@ def running(state_dir: Path) -> MotoServer:
     if not found.process():
         message = (
             f"the emulated AWS of {state_dir} (moto, process {found.pid}) has ended and its"
-            f" account is gone with it: run `gangway rehearse down {state_dir.name}`, which"
+            f" account is gone with it: run `gangway rehearse down --force --name"
+            f" {state_dir.name}`, which"
             " also forgets what the state says about it"
         )
         raise GangwayError(message)

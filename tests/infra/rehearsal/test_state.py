@@ -35,7 +35,9 @@ def test_a_folder_without_a_document_is_empty(state: StateFolder) -> None:
 def test_rejects_a_folder_of_another_schema_naming_it_and_the_way_out(state: StateFolder) -> None:
     state.folder(".")
     state.document_path.write_text(json.dumps({"schema_version": 0}), encoding="utf-8")
-    with pytest.raises(OlderStateError, match=r"dev .*schema 0.*reads 1.*rehearse down dev"):
+    with pytest.raises(
+        OlderStateError, match=r"dev .*schema 0.*reads 1.*rehearse down --force --name dev"
+    ):
         state.document()
 
 

@@ -28,7 +28,9 @@ def test_rejects_to_go_on_when_it_has_died_and_says_what_to_do(tmp_path: Path) -
     process.send_signal(signal.SIGKILL)
     process.wait(10)
 
-    with pytest.raises(GangwayError, match=f"run `gangway rehearse down {tmp_path.name}`"):
+    with pytest.raises(
+        GangwayError, match=f"run `gangway rehearse down --force --name {tmp_path.name}`"
+    ):
         server.running(tmp_path)
 
 
