@@ -28,6 +28,7 @@ from infra.rehearsal.scenarios.scenario import DEFAULT_SCHEDULER, VOLCANO
 from infra.rehearsal.scenarios.story import Story, StoryOptions, tell
 from infra.rehearsal.scenarios.svg import svg
 from infra.rehearsal.scenarios.workloads import Half
+from infra.rehearsal.training import tell_report
 from stacks.prices import load_prices
 
 DEFAULT_OUT: Final = Path(".gangway/demo")
@@ -72,6 +73,7 @@ def demo(
     console.print("Page, pictures and figures:")
     for path in written:
         console.print(f"  {path}", highlight=False)
+    tell_report(rehearsal, console)
     if not result["happened"]:
         raise StoryDidNotHappenError(_why_not(result))
 

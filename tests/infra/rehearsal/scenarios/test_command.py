@@ -17,6 +17,7 @@ class FakeRehearsal:
     def __init__(self, status=None, has_queues=True) -> None:
         self._has_queues = has_queues
         self._status = status if status is not None else {"kube-apiserver": True}
+        self.told: list[int] = []
         self.ups: list[float] = []
 
     @property
@@ -39,6 +40,7 @@ def demo(monkeypatch, tmp_path):
         fake = rehearsal or FakeRehearsal()
         monkeypatch.setattr(command, "Rehearsal", lambda *args, **names: fake)
         monkeypatch.setattr(command, "play", lambda *args: result)
+        monkeypatch.setattr(command, "tell_report", lambda rehearsal, console: fake.told.append(1))
         command.demo(out=tmp_path / "out", **options)
         return fake
 
@@ -69,6 +71,10 @@ def test_a_play_that_was_stopped_is_a_failure_that_says_what_did_not_come(demo):
     stopped = RESULT | {"happened": False, "stopped": "the placement did not happen within 30 s"}
     with pytest.raises(command.StoryDidNotHappenError, match="the placement did not happen"):
         demo(stopped)
+
+
+def test_the_demo_ends_with_the_report_of_the_environments_own_training(demo):
+    assert demo().told == [1]
 
 
 def test_a_rehearsal_that_runs_is_left_alone(demo):
