@@ -6,6 +6,7 @@ so it also repairs: a component that was killed is started again.
 
 import base64
 import os
+import re
 import secrets
 import shutil
 from collections import Counter
@@ -45,6 +46,9 @@ _CREATE_SECONDS: Final = 90
 _READY_SECONDS: Final = 90
 _ENDS_FORGIVEN: Final = 3
 _LONGEST_REASON: Final = 300
+_TELLING: Final = re.compile(r"\berror\b|\bfatal\b|\bpanic\b", re.IGNORECASE)
+"""A Go program's last line is often one of a stack trace; what went wrong stands before it."""
+
 _NEEDED_BY_ALL: Final = ("etcd", "kube-apiserver")
 
 
@@ -197,9 +201,14 @@ def _kwokctl(state: StateFolder, tools: Mapping[str, Path], *words: str) -> None
 
 
 def _last_error(log: Path) -> str:
-    lines = [line.strip() for line in log.read_text(encoding="utf-8").splitlines() if line.strip()]
-    telling = [line for line in lines if "ERROR" in line.upper() or "no space" in line]
-    return (telling or lines or ["it said nothing"])[-1]
+    try:
+        text = log.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return "it left no log"
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    full = [line for line in lines if "no space left" in line]
+    telling = [line for line in lines if _TELLING.search(line)]
+    return (full or telling or lines or ["it said nothing"])[-1][:_LONGEST_REASON]
 
 
 def _ended(state: StateFolder) -> list[str]:
@@ -210,8 +219,7 @@ def _ended(state: StateFolder) -> list[str]:
 
 def _end_of(state: StateFolder, component: str) -> str:
     log = _cluster_folder(state) / "logs" / f"{component}.log"
-    said = processes.last_lines(log, 1)[:_LONGEST_REASON]
-    return f"{component} ended at its start: {said} (all of it: {log})"
+    return f"{component} ended at its start: {_last_error(log)}"
 
 
 def _publish(state: StateFolder) -> None:
