@@ -2,11 +2,12 @@
 
 import importlib
 import sys
-from typing import Any, Final
-
-import typer
+from typing import TYPE_CHECKING, Any, Final
 
 from infra.errors import GangwayError
+
+if TYPE_CHECKING:
+    import typer
 
 COMMANDS: Final = {
     "preview": (
@@ -32,8 +33,10 @@ INTERRUPTED: Final = 130
 """Exit code after Ctrl-C: 128 + SIGINT, as shells have it."""
 
 
-def application(words: list[str]) -> typer.Typer:
+def application(words: list[str]) -> "typer.Typer":
     """All commands by name and help line; only the one that `words` call is imported."""
+    import typer  # noqa: PLC0415 - a tenth of a second in which Ctrl-C may come: main answers it
+
     app = typer.Typer(
         add_completion=False,
         help="Gang-scheduled GPU training on Amazon EKS.",
@@ -66,8 +69,13 @@ def main() -> None:
     try:
         application(words)(words, prog_name="gangway")
     except GangwayError as error:
-        typer.echo(str(error), err=True)
+        _say(str(error))
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
+        _say("interrupted")
         sys.exit(INTERRUPTED)
+
+
+def _say(sentence: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"{sentence}\n")

@@ -1,6 +1,7 @@
 """`gangway preview`: the real program, recorded and shown; no account, no cluster, no network."""
 
 import gc
+import os
 import sys
 from dataclasses import replace
 from datetime import datetime
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from infra.preview.report.model import Report
 
 DEFAULT_JOB_MINUTES: Final = 30
+READER_GONE: Final = 141
+"""Exit code when the other end of a pipe stopped reading: 128 + SIGPIPE, as shells have it."""
 
 
 class Format(StrEnum):
@@ -84,6 +87,9 @@ def compared(report: "Report", against: Path) -> "Report":
 
 def write(report: "Report", output_format: Format, out: Path | None) -> None:
     """Draw to a file, a terminal or a pipe. Raises UsageError when the file cannot be written."""
+    if out is None and sys.stdout is None:
+        message = "there is no standard output to write to; name a file with --out"
+        raise UsageError(message)
     if out is None and output_format is Format.TEXT and sys.stdout.isatty():
         from rich.console import Console  # noqa: PLC0415 - only one format needs it
 
@@ -93,9 +99,7 @@ def write(report: "Report", output_format: Format, out: Path | None) -> None:
         return
     text = render(report, output_format)
     if out is None:
-        # Bytes, so that the locale has no say in how they are encoded.
-        sys.stdout.buffer.write(text.encode())
-        sys.stdout.buffer.flush()
+        _write_to_stdout(text)
         return
     try:
         out.write_bytes(text.encode())
@@ -103,6 +107,20 @@ def write(report: "Report", output_format: Format, out: Path | None) -> None:
         message = f"--out {out} cannot be written: {error.strerror}"
         raise UsageError(message) from None
     typer.echo(f"{report.environment} is {report.summary}; report in {out}")
+
+
+def _write_to_stdout(text: str) -> None:
+    """Bytes, so that the locale has no say in how they are encoded."""
+    try:
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        # Or the interpreter would meet the broken pipe again when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(READER_GONE) from None
+    except OSError as error:
+        message = f"standard output cannot be written: {error.strerror}"
+        raise UsageError(message) from None
 
 
 def render(report: "Report", output_format: Format) -> str:

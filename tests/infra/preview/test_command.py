@@ -55,6 +55,33 @@ def test_rejects_a_file_that_cannot_be_written(report: Report, tmp_path: Path) -
         command.write(report, Format.TEXT, tmp_path / "missing" / "report.txt")
 
 
+def test_rejects_a_missing_standard_output(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(UsageError, match=r"no standard output .* name a file with --out"):
+        command.write(report, Format.TEXT, None)
+
+
+def test_rejects_a_full_standard_output(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        with pytest.raises(UsageError, match="standard output cannot be written: No space left"):
+            command.write(report, Format.JSON, None)
+        monkeypatch.undo()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), full.fileno())
+
+
+def test_a_reader_that_leaves_early_gets_no_trace_and_no_refusal(
+    report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, written = os.pipe()
+    os.close(read)
+    with open(written, "w", encoding="utf-8") as pipe:  # noqa: PTH123 - a descriptor has no path
+        monkeypatch.setattr(sys, "stdout", pipe)
+        with pytest.raises(typer.Exit) as end:
+            command.write(report, Format.JSON, None)
+    assert end.value.exit_code == 141
+
+
 @pytest.mark.parametrize(("level", "code"), [("warning", 0), ("refused", 1)])
 def test_the_exit_code_follows_the_verdicts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, level: str, code: int
