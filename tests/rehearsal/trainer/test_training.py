@@ -5,6 +5,8 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -119,6 +121,30 @@ def test_a_rerun_of_a_finished_rank_writes_the_same_bytes(finished: Finished) ->
     assert {key: body(key) for key in finished.aws.object_keys()} == before
 
 
+@dataclass(frozen=True)
+class Short:
+    """What a short run left."""
+
+    checkpoint: Path
+    final_loss: float
+    interpreter: Path
+
+
+@contextmanager
+def run_short(framework: str, folder: Path, *, size: int, batch: int) -> Iterator[Short]:
+    interpreter = frameworks.interpreter(framework)
+    assert interpreter
+    settings = {**SHORT, "GANGWAY_BATCH_SIZE_PER_WORKER": str(batch)}
+    with emulated_aws() as aws:
+        job = GangJob(aws, folder, framework, interpreter, size=size, settings=settings)
+        results = run_to_end(job)["training_results"]
+        yield Short(
+            checkpoint=final_checkpoint(aws, folder / "final.ckpt"),
+            final_loss=results["final_loss"],
+            interpreter=interpreter,
+        )
+
+
 def final_checkpoint(aws: Aws, path: Path) -> Path:
     key = max(key for key in aws.object_keys() if key.endswith(".ckpt"))
     path.write_bytes(aws.body(key))
@@ -133,33 +159,28 @@ def run_to_end(job: GangJob, version: int = 0) -> dict[str, Any]:
     return document
 
 
+@pytest.fixture(scope="module")
+def short(framework: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Short]:
+    """A short run of two workers and its last checkpoint."""
+    with run_short(framework, tmp_path_factory.mktemp("short"), size=2, batch=512) as found:
+        yield found
+
+
 def test_two_processes_give_the_weights_of_one_on_the_whole_batch(
-    framework: str, make_job: MakeJob, tmp_path: Path
+    framework: str, short: Short, tmp_path: Path
 ) -> None:
-    files = []
-    for size, batch in ((2, "512"), (1, "1024")):
-        folder = tmp_path / str(size)
-        folder.mkdir()
-        with emulated_aws() as aws:
-            settings = {**SHORT, "GANGWAY_BATCH_SIZE_PER_WORKER": batch}
-            job = make_job(framework, aws=aws, folder=folder, size=size, settings=settings)
-            run_to_end(job)
-            files.append(str(final_checkpoint(aws, folder / "final.ckpt")))
-    answer = subprocess.run(  # noqa: S603 - our own comparison
-        [str(job.interpreter), "-c", COMPARE, *files], capture_output=True, check=True
-    )
+    with run_short(framework, tmp_path, size=1, batch=1024) as alone:
+        answer = subprocess.run(  # noqa: S603 - our own comparison
+            [str(alone.interpreter), "-c", COMPARE, str(short.checkpoint), str(alone.checkpoint)],
+            capture_output=True,
+            check=True,
+        )
     assert max(json.loads(answer.stdout).values()) < 1e-3
 
 
-def test_two_runs_with_a_seed_agree(framework: str, make_job: MakeJob, tmp_path: Path) -> None:
-    losses = []
-    for run in ("first", "second"):
-        folder = tmp_path / run
-        folder.mkdir()
-        with emulated_aws() as aws:
-            document = run_to_end(make_job(framework, aws=aws, folder=folder, settings=SHORT))
-            losses.append(document["training_results"]["final_loss"])
-    assert losses[0] == losses[1]
+def test_two_runs_with_a_seed_agree(framework: str, short: Short, tmp_path: Path) -> None:
+    with run_short(framework, tmp_path, size=2, batch=512) as again:
+        assert again.final_loss == short.final_loss
 
 
 def test_several_gpus_of_a_worker_are_as_many_ranks(make_job: MakeJob) -> None:
