@@ -1,6 +1,5 @@
 """A whole rehearsal whose training job is looked at: its runs, their processes, their reports."""
 
-import copy
 import json
 import signal
 from collections.abc import Iterator, Mapping
@@ -36,25 +35,32 @@ class TrainingSite:
             endpoint=self.rehearsal.shell_variables()["AWS_ENDPOINT_URL"],
         )
 
-    def train(self, **settings: Any) -> str:
-        """Bring the stack up with these values of `gangway:training`; the uid of the job."""
-        training = {**copy.deepcopy(self.rehearsal._raw["gangway:training"]), **settings}
-        self.rehearsal.up(changes={"gangway:training": training})
+    def train(self, *, job: Mapping[str, Any] | None = None, **settings: Any) -> str:
+        """Bring the stack up with these values of `gangway:training`; the uid of the job.
+
+        `job` are values of `gangway:trainingJob`.
+        """
+        changes = {"gangway:training": settings, "gangway:trainingJob": job or {}}
+        own = self.rehearsal._raw
+        self.rehearsal.up(changes={key: {**own[key], **given} for key, given in changes.items()})
         return self.job()["metadata"]["uid"]
 
     def job(self) -> dict[str, Any]:
         path = gang_watch.JOBS.format(namespace=self._namespace, name=self._name)
         return self.api.get(path)
 
-    def finish(self, uid: str) -> dict[str, Any]:
+    def finish(
+        self, uid: str, *, phase: str = "Completed", status: str = "success"
+    ) -> dict[str, Any]:
         """Wait for the run's end and return the report that it left."""
         ended = gang_watch.wait_until_ended(self.api, self._namespace, self._name, RUN_SECONDS)
-        assert (ended.phase, self.job()["metadata"]["uid"]) == ("Completed", uid), self.logs()
+        assert (ended.phase, self.job()["metadata"]["uid"]) == (phase, uid), self.logs()
         (key,) = [
             key
             for key in self.aws().object_keys()
-            if key.startswith("logs/volcano_training_success_") and key.endswith(f"_{uid}.json")
+            if key.startswith("logs/volcano_training_") and key.endswith(f"_{uid}.json")
         ]
+        assert key.startswith(f"logs/volcano_training_{status}_")
         return self.aws().document(key)
 
     def pod(self, rank: int) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from components.training_job import FEWEST_RETRIES
 from infra.cli import application
 from infra.rehearsal import driver, frameworks
 from infra.rehearsal.driver import Rehearsal
@@ -145,9 +146,28 @@ def test_tensorflow_completes_by_setting(site: TrainingSite) -> None:
 
 def test_the_guides_own_script_trains_by_setting(site: TrainingSite, tmp_path: Path) -> None:
     example = GUIDE.read_text(encoding="utf-8").split("```python\n")[1].partition("```")[0]
-    (tmp_path / "train.py").write_text(example, encoding="utf-8")
-    document = site.finish(site.train(scriptDirectory=str(tmp_path), seed=4))
+    document = site.finish(site.train(scriptDirectory=scripts(tmp_path, example), seed=4))
     jsonschema.validate(document, load_schema())
     assert abs(document["training_results"]["metrics"]["bias"]) < 1e-2
     assert document["training_results"]["final_loss"] < 1e-4
     assert document["checkpoints"]["written"][-1]["step"] == 400
+
+
+def scripts(folder: Path, text: str) -> str:
+    (folder / "train.py").write_text(text, encoding="utf-8")
+    return str(folder)
+
+
+def test_the_last_retry_leaves_a_report_of_the_failure(site: TrainingSite, tmp_path: Path) -> None:
+    broken = scripts(tmp_path, "def train(context):\n    raise ValueError('labels missing')\n")
+    uid = site.train(scriptDirectory=broken, seed=5, job={"maxRetry": FEWEST_RETRIES})
+    document = site.finish(uid, phase="Failed", status="failed")
+    assert document["job"]["attempt"] == document["job"]["max_retry"] == FEWEST_RETRIES
+    assert document["failure"]["reason"] == "ValueError: labels missing"
+
+
+def test_what_no_restart_mends_aborts_the_job_at_once(site: TrainingSite, tmp_path: Path) -> None:
+    uid = site.train(scriptDirectory=scripts(tmp_path, "def run(): ...\n"), seed=6)
+    document = site.finish(uid, phase="Aborted", status="failed")
+    assert document["job"]["attempt"] == 1
+    assert "has no function train(context)" in document["failure"]["reason"]
