@@ -93,6 +93,14 @@ def registry_of(image: str) -> str:
     return first if named else DEFAULT_REGISTRY
 
 
+def is_pinned(image: str) -> bool:
+    """Whether the image has a full tag or a digest, so that it stays what it is."""
+    if "@sha256:" in image:
+        return True
+    name, _, tag = image.rpartition(":")
+    return bool(name) and "/" not in tag and tag != "latest"
+
+
 def mirrored_image(image: str, registry_mirrors: Mapping[str, str]) -> str:
     """The image as it is pulled: its registry replaced by the mirror that serves it, if any."""
     registry = registry_of(image)

@@ -57,8 +57,7 @@ class ClusterAutoscalerArgs:
             if getattr(self, name) < 1:
                 message = f"{name} is {getattr(self, name)}; allowed: 1 or more"
                 raise ValueError(message)
-        tag = self.image.rpartition(":")[2]
-        if tag == self.image or "/" in tag or tag == "latest":
+        if not charts.is_pinned(self.image):
             message = f"image is {self.image!r}; name it with a full tag, such as {IMAGE}"
             raise ValueError(message)
         if not self.node_selector:

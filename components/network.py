@@ -9,13 +9,8 @@ import pulumi
 import pulumi_aws as aws
 
 from components import tokens
+from components.limits import FEWEST_ZONES, MOST_ZONES, ZONES_WITHOUT_EKS
 
-MOST_ZONES: Final = 7
-"""An eighth of the VPC for each zone's nodes; the last eighth is shared by the public subnets."""
-FEWEST_ZONES: Final = 2
-"""EKS refuses a cluster whose subnets lie in one zone (CreateCluster, vpcConfig)."""
-ZONES_WITHOUT_EKS: Final = frozenset({"cac1-az3", "use1-az3", "usw1-az2"})
-"""Zones in which EKS places no control plane (EKS user guide, subnet requirements)."""
 EIGHTHS: Final = 3
 """Prefix bits that cut a network into eight."""
 

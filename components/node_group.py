@@ -21,24 +21,6 @@ AUTOSCALER_TAG: Final = "k8s.io/cluster-autoscaler"
 """Prefix of the Auto Scaling tags that Cluster Autoscaler reads (its AWS provider's README)."""
 
 
-def gpu_node_labels(instance_types: Sequence[str], extra: Mapping[str, str]) -> dict[str, str]:
-    """Labels of GPU nodes: role, accelerator, and the facts that feature discovery would find.
-
-    Discovery does not run, so its label names are used here; selectors stay the same with it.
-    """
-    instance = INSTANCE_TYPES[instance_types[0]]
-    ours = {
-        gpu.NODE_ROLE_LABEL: gpu.GPU_NODE_ROLE,
-        gpu.GPU_PRESENT_LABEL: "true",
-        gpu.ACCELERATOR_LABEL: instance.accelerator,
-        "nvidia.com/gpu.count": str(instance.gpus),
-        "nvidia.com/gpu.memory": str(instance.gpu_memory_mib),
-        "nvidia.com/gpu.product": instance.gpu_model.replace(" ", "-"),
-    }
-    node_group_rules.check_extra_labels(extra, ours)
-    return {**extra, **ours}
-
-
 def gpu_node_taints(extra: Sequence[gpu.Taint]) -> tuple[gpu.Taint, ...]:
     """The GPU taint and those of the settings."""
     return (gpu.GPU_TAINT, *extra)
@@ -48,9 +30,9 @@ def gpu_node_taints(extra: Sequence[gpu.Taint]) -> tuple[gpu.Taint, ...]:
 class NodeGroupArgs:
     """One managed node group.
 
-    `labels` come from `SYSTEM_NODE_LABELS` or `gpu_node_labels`, `taints` from `gpu_node_taints`.
-    `gpu_replicas` is the number of time slices of a GPU. Without `version` the nodes follow the
-    cluster.
+    `labels` come from `SYSTEM_NODE_LABELS` or `node_group_rules.gpu_node_labels`, `taints` from
+    `gpu_node_taints`. `gpu_replicas` is the number of time slices of a GPU. Without `version` the
+    nodes follow the cluster.
     """
 
     ami_type: str

@@ -19,6 +19,24 @@ LABEL_VALUE: Final = re.compile(r"([A-Za-z0-9]([-\w.]*[A-Za-z0-9])?)?", re.ASCII
 """Syntax of labels (Kubernetes documentation, labels and selectors)."""
 
 
+def gpu_node_labels(instance_types: Sequence[str], extra: Mapping[str, str]) -> dict[str, str]:
+    """Labels of GPU nodes: role, accelerator, and the facts that feature discovery would find.
+
+    Discovery does not run, so its label names are used here; selectors stay the same with it.
+    """
+    instance = INSTANCE_TYPES[instance_types[0]]
+    ours = {
+        gpu.NODE_ROLE_LABEL: gpu.GPU_NODE_ROLE,
+        gpu.GPU_PRESENT_LABEL: "true",
+        gpu.ACCELERATOR_LABEL: instance.accelerator,
+        "nvidia.com/gpu.count": str(instance.gpus),
+        "nvidia.com/gpu.memory": str(instance.gpu_memory_mib),
+        "nvidia.com/gpu.product": instance.gpu_model.replace(" ", "-"),
+    }
+    check_extra_labels(extra, ours)
+    return {**extra, **ours}
+
+
 def check(
     *,
     ami_type: str,

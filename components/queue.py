@@ -7,7 +7,7 @@ from typing import Any, Final
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import quantities, tokens
+from components import limits, quantities, tokens
 
 API_VERSION: Final = "scheduling.volcano.sh/v1beta1"
 WAIT_FOR_OPEN: Final = "jsonpath={.status.state}=Open"
@@ -19,8 +19,6 @@ refuses every later change of the queue: the edited field has another manager th
 
 OPEN_DEADLINE: Final = "2m"
 HEAVIEST: Final = 65_535
-RESERVED: Final = ("default", "root")
-"""Volcano makes these itself and refuses to delete them (its queue webhook)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +40,7 @@ class QueueArgs:
 
     def __post_init__(self) -> None:
         """Refuse what Volcano's webhook refuses, before anything is created."""
-        if self.name in RESERVED:
+        if self.name in limits.RESERVED_QUEUES:
             message = f"name is {self.name!r}, which Volcano owns; choose another name"
             raise ValueError(message)
         if not 1 <= self.weight <= HEAVIEST:

@@ -1,6 +1,5 @@
 """The bucket that results and checkpoints go to: private, encrypted, versioned, TLS only."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -9,15 +8,20 @@ import pulumi
 import pulumi_aws as aws
 
 from components import identity, tokens
+from components.limits import BUCKET_NAME
 
 CHECKPOINT_FOLDER: Final = "checkpoints/"
 """Below the results prefix; the trainer writes there what only a restart needs."""
 
-
 UPLOAD_LEFTOVER_DAYS: Final = 7
 OLDEST_TLS: Final = "1.2"
-BUCKET_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
-"""S3's naming rules for general purpose buckets, without dots, which break TLS host names."""
+
+
+def check_prefix(prefix: str) -> None:
+    """Refuse a prefix that is no folder, or that would open more than one to a policy."""
+    if not prefix.endswith("/") or "*" in prefix or prefix.startswith("/"):
+        message = f"prefix is {prefix!r}; allowed: a folder that ends with /, such as logs/"
+        raise ValueError(message)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,11 +47,7 @@ class ResultsBucketArgs:
                 "or nothing to have one chosen"
             )
             raise ValueError(message)
-        if not self.prefix.endswith("/") or "*" in self.prefix or self.prefix.startswith("/"):
-            message = (
-                f"prefix is {self.prefix!r}; allowed: a folder that ends with /, such as logs/"
-            )
-            raise ValueError(message)
+        check_prefix(self.prefix)
         for name in ("checkpoint_expiry_days", "noncurrent_expiry_days"):
             if getattr(self, name) < 1:
                 message = f"{name} is {getattr(self, name)}; allowed: 1 or more"

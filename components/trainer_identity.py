@@ -7,7 +7,7 @@ import pulumi
 import pulumi_aws as aws
 
 from components import identity, tokens
-from components.results_bucket import CHECKPOINT_FOLDER
+from components.results_bucket import CHECKPOINT_FOLDER, check_prefix
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,11 +23,7 @@ class TrainerIdentityArgs:
 
     def __post_init__(self) -> None:
         """Refuse a prefix that would open more than one folder of the bucket."""
-        if not self.prefix.endswith("/") or "*" in self.prefix or self.prefix.startswith("/"):
-            message = (
-                f"prefix is {self.prefix!r}; allowed: a folder that ends with /, such as logs/"
-            )
-            raise ValueError(message)
+        check_prefix(self.prefix)
 
 
 def role_policy(bucket_arn: str, prefix: str) -> str:

@@ -13,7 +13,8 @@ from components.cluster_addons import (
 )
 from components.eks_cluster import EksCluster, EksClusterArgs
 from components.network import ExistingNetwork, Network, NetworkArgs
-from components.node_group import SYSTEM_NODE_LABELS, NodeGroup, NodeGroupArgs, gpu_node_labels
+from components.node_group import SYSTEM_NODE_LABELS, NodeGroup, NodeGroupArgs
+from components.node_group_rules import gpu_node_labels
 from components.node_role import NodeRole
 from components.results_bucket import ResultsBucket, ResultsBucketArgs
 from components.trainer_identity import TrainerIdentity, TrainerIdentityArgs

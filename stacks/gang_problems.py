@@ -3,12 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from components import quantities
+from components import limits, quantities
 from stacks import capacity
 from stacks.settings import QueueSettings, Settings
-
-RESERVED_QUEUES: Final = ("default", "root")
-"""Volcano makes these itself and refuses to delete them (its queue webhook)."""
 
 Problems = Iterator[str]
 
@@ -18,7 +15,7 @@ def _queue_names(settings: Settings) -> Problems:
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield f"gangway:queues names {name} twice; name each queue once"
     for name in names:
-        if name in RESERVED_QUEUES:
+        if name in limits.RESERVED_QUEUES:
             yield f"gangway:queues has {name!r}, which Volcano owns; choose another name"
     job_queue = settings.training_job.queue
     if job_queue not in names:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from components.network import FEWEST_ZONES, MOST_ZONES, ZONES_WITHOUT_EKS
+from components.limits import FEWEST_ZONES, MOST_ZONES, ZONES_WITHOUT_EKS
 from stacks import capacity
 from stacks.settings import Settings
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from components import gpu, versions
 from components.instance_types import INSTANCE_TYPES
-from components.node_group import gpu_node_labels
+from components.node_group_rules import gpu_node_labels
 from components.training_pod import USER_SCRIPT
 from stacks import capacity, gang_problems, network_problems, rules
 from stacks.settings import ADDON_NAMES, Settings

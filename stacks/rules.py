@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from components import gpu, quantities, versions
 from components.instance_types import INSTANCE_TYPES
+from components.limits import BUCKET_NAME
 
 VERSION_PATTERN = re.compile(r"^1\.\d{2}$")
 OLDEST_KEPT_CUDA_MAJOR = 12
@@ -247,7 +248,7 @@ def image(value: str) -> str:
 
 def bucket_name(value: str) -> str:
     """Accept a general-purpose S3 bucket name (3-63, lower case, digits, hyphens, dots refused)."""
-    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]", value):
+    if not BUCKET_NAME.fullmatch(value):
         refuse(
             f"{value!r} is no bucket name; 3 to 63 of a-z, 0-9 and hyphens, or leave it out "
             "and one is chosen"

@@ -4,10 +4,12 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 PACKAGES = ("components", "stacks", "infra", "trainer")
 MAY_IMPORT = {
@@ -249,6 +251,31 @@ def test_the_lock_holds_every_requirement_at_the_same_version() -> None:
 
     required, locked = pins("requirements.txt"), pins("constraints.txt")
     assert {name: locked.get(name) for name in required} == required
+
+
+PROVIDERS = ("pulumi", "pulumi-aws", "pulumi-eks", "pulumi-kubernetes")
+
+
+def _too_old(versions: dict[str, str]) -> list[str]:
+    """What one Pulumi SDK requires of another and the pinned version does not give."""
+    return [
+        f"{package} needs {requirement}, {requirement.name} is {versions[requirement.name]}"
+        for package in PROVIDERS
+        for requirement in map(Requirement, metadata.requires(package) or [])
+        if requirement.name in versions
+        and not requirement.specifier.contains(versions[requirement.name])
+    ]
+
+
+def test_no_provider_is_older_than_another_needs() -> None:
+    """A provider too old for a value fails in one environment and works in the next."""
+    text = Path("constraints.txt").read_text(encoding="utf-8")
+    found = re.findall(r"^(pulumi[a-z_-]*)==([\w.]+)", text, re.MULTILINE)
+    pinned = {name.replace("_", "-"): version for name, version in found}
+    assert set(PROVIDERS) <= set(pinned)
+    assert _too_old(pinned) == []
+    (sentence,) = _too_old(pinned | {"pulumi-aws": "7.0.0"})
+    assert sentence.startswith("pulumi-eks needs pulumi-aws")
 
 
 def test_environments_have_the_same_keys() -> None:

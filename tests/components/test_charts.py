@@ -105,3 +105,17 @@ def test_registry_of_an_image(image: str, registry: str) -> None:
 )
 def test_mirror_serves_images_of_its_registry_only(image: str, pulled: str) -> None:
     assert charts.mirrored_image(image, {"docker.io": "mirror.example/hub/"}) == pulled
+
+
+@pytest.mark.parametrize(
+    ("image", "pinned"),
+    [
+        ("registry.k8s.io/kubectl:v1.35.4", True),
+        (f"app@sha256:{'0' * 64}", True),
+        ("app:latest", False),
+        ("app", False),
+        ("registry:5000/app", False),
+    ],
+)
+def test_an_image_is_pinned_by_tag_or_digest(image: str, pinned: bool) -> None:
+    assert charts.is_pinned(image) is pinned

@@ -12,10 +12,10 @@ from components.node_group import (
     NodeGroup,
     NodeGroupArgs,
     autoscaler_tags,
-    gpu_node_labels,
     gpu_node_taints,
     name_prefix,
 )
+from components.node_group_rules import gpu_node_labels
 from tests.support.recorder import Recording, record
 
 TEAM = gpu.Taint(key="team", value="", effect="NoExecute")

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from components import gpu, node_group_rules
-from components.node_group import SYSTEM_NODE_LABELS, gpu_node_labels, gpu_node_taints
+from components.node_group import SYSTEM_NODE_LABELS, gpu_node_taints
+from components.node_group_rules import gpu_node_labels
 
 SYSTEM: dict[str, Any] = {
     "ami_type": "AL2023_x86_64_STANDARD",

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from components import charts
 from infra.preview.checks.verdict import Check, Finding, refused, warning
 from infra.preview.checks.walk import RELEASE, manifests, strings, title
 from infra.preview.recording import Recording
 from stacks.settings import Settings
 
-DOCKER_HUB: Final = "docker.io"
+DOCKER_HUB: Final = charts.DEFAULT_REGISTRY
 ADVICE: Final = (
     "anonymous pulls there are limited per address and a NAT gateway is one address; "
     "set gangway:charts.registryMirrors"
@@ -20,9 +21,9 @@ def find(recording: Recording, _settings: Settings | None) -> Iterator[Finding]:
     for resource in manifests(recording):
         for path, image in _images(resource.inputs):
             where = f"{title(resource)}: {path} is {image}"
-            if _movable(image):
+            if not charts.is_pinned(image):
                 yield refused(f"{where}, which can change; name a full tag or a digest")
-            elif _registry(image) == DOCKER_HUB and "@sha256:" not in image:
+            elif charts.registry_of(image) == DOCKER_HUB and "@sha256:" not in image:
                 yield warning(f"{where}, from Docker Hub; {ADVICE}")
     for release in recording.of_type(RELEASE):
         for path, text in strings(release.inputs.get("values") or {}):
@@ -35,19 +36,6 @@ def _images(data: Any, path: str = "") -> Iterator[tuple[str, str]]:
     for where, text in strings(data, path):
         if where.endswith("image") or where.endswith(".image"):
             yield where, text
-
-
-def _movable(image: str) -> bool:
-    if "@sha256:" in image:
-        return False
-    _, _, tag = image.rpartition(":")
-    return tag == image or "/" in tag or tag == "latest"
-
-
-def _registry(image: str) -> str:
-    first, _, rest = image.partition("/")
-    named = rest and ("." in first or ":" in first or first == "localhost")
-    return first if named else DOCKER_HUB
 
 
 CHECK = Check(
