@@ -289,10 +289,3 @@ def _listen(port: int, deadline: float, stop: threading.Event) -> socket.socket:
                 message = f"rank 0 could not listen on port {port}: {error}"
                 raise RendezvousError(message) from error
             stop.wait(RETRY_SECONDS)
-
-
-def spread_seconds(hellos: list[Mapping[str, Any]], name: str) -> float | None:
-    """Seconds between the first and the last of a named time, when every rank has it."""
-    times = [hello.get(name) for hello in hellos]
-    known = [float(value) for value in times if value is not None]
-    return max(known) - min(known) if known and len(known) == len(times) else None
