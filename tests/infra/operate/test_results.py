@@ -9,6 +9,7 @@ from typer.testing import CliRunner, Result
 from infra.errors import GangwayError, MissingToolError
 from infra.operate import results
 from infra.rehearsal import driver
+from infra.rehearsal.state import StateFolder
 from tests.support.training_reports import Bucket, a_job
 
 ONE = {"logs/volcano_training_success_1_a.json": a_job("a")}
@@ -126,13 +127,24 @@ def test_a_rehearsals_client_asks_its_own_endpoint() -> None:
     assert client.meta.endpoint_url == "http://127.0.0.1:5000"
 
 
-def test_rejects_a_rehearsal_that_is_not_there(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.fixture
+def rehearsals(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Where rehearsals are looked for."""
+
     class Elsewhere(driver.Rehearsal):
         def __init__(self, *given: Any, **named: Any) -> None:
             super().__init__(*given, **named, root=tmp_path)
 
     monkeypatch.setattr(driver, "Rehearsal", Elsewhere)
-    with pytest.raises(GangwayError, match="no rehearsal t; `gangway rehearse up --env dev --name"):
+    return tmp_path
+
+
+def test_rejects_a_rehearsal_that_is_not_there(rehearsals: Path) -> None:
+    with pytest.raises(GangwayError, match="no rehearsal t runs; `gangway rehearse up --env dev"):
+        results.variables_of_rehearsal("dev", "t")
+
+
+def test_rejects_a_rehearsal_whose_aws_was_never_started(rehearsals: Path) -> None:
+    StateFolder.named("t", rehearsals).merge(kubernetes={"endpoint": "https://127.0.0.1:1"})
+    with pytest.raises(GangwayError, match="no rehearsal t runs"):
         results.variables_of_rehearsal("dev", "t")
