@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from infra.errors import MissingToolError
+from infra.rehearsal import ports
 from infra.rehearsal.pods import launch
 from infra.rehearsal.pods.launch import Surroundings, autoscaler_cloud_configuration, prepare
 from infra.rehearsal.pods.volumes import PodVolumes
@@ -33,6 +34,12 @@ def _prepare(
     pod = {**POD, "spec": {**POD["spec"], "containers": [container]}}
     volumes = PodVolumes(folder=tmp_path, pod=pod, sources=SOURCES, request_token=lambda _: "t")
     return prepare(container, pod, volumes, surroundings)
+
+
+@pytest.fixture(autouse=True)
+def _ports_are_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ports are numbers here: nothing listens, so none has to be tried."""
+    monkeypatch.setattr(ports, "is_free", lambda port: True)
 
 
 def test_a_program_gets_its_arguments_and_the_pods_own_kubeconfig(tmp_path: Path) -> None:
