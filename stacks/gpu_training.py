@@ -65,5 +65,6 @@ def _exports(plan: Plan, cluster: EksCluster, bucket: ResultsBucket, job: Traini
         "jobName": job.job_name,
         "resultsBucket": bucket.bucket_name,
         "resultsCommand": pulumi.Output.concat("gangway results --bucket ", bucket.bucket_name),
-        "watchCommand": f"kubectl get vcjob,podgroup,pod --namespace {namespace} --watch",
+        # Without --watch, which kubectl refuses for several kinds at once.
+        "statusCommand": f"kubectl get vcjob,podgroup,pod --namespace {namespace}",
     }

@@ -236,11 +236,12 @@ def test_the_stack_exports_what_a_user_needs_next(environment: str) -> None:
         "queueName",
         "resultsBucket",
         "resultsCommand",
-        "watchCommand",
+        "statusCommand",
     }
     assert exports["kubeconfigCommand"] == (
         f"aws eks update-kubeconfig --region us-east-1 --name gangway-{environment}"
     )
+    assert exports["statusCommand"] == "kubectl get vcjob,podgroup,pod --namespace training"
     assert exports["resultsCommand"] == f"gangway results --bucket {exports['resultsBucket']}"
 
 
