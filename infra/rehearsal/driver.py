@@ -246,7 +246,9 @@ class Rehearsal:
     ) -> LiveView:
         """Run one operation of the engine under a view and a deadline."""
         runner = self._engine(changes)
+        engine.quiet_readers()
         runner.clear_interrupted()
+        self._forget_releases(runner)
         late = threading.Event()
 
         def stop() -> None:
@@ -270,6 +272,16 @@ class Rehearsal:
         finally:
             timer.cancel()
         return view
+
+    def _forget_releases(self, runner: Engine) -> None:
+        """Let Helm install again what a killed engine began; it adopts what is there by then."""
+        releases = runner.unfinished_releases()
+        if releases:
+            runner.forget_unfinished_releases()
+        for namespace, name in releases:
+            path = f"/api/v1/namespaces/{namespace}/secrets"
+            for secret in self.api.items(path, labelSelector=f"owner=helm,name={name}"):
+                self.api.delete(f"{path}/{secret['metadata']['name']}")
 
     def _gang(self, gang_seconds: float) -> GangState | None:
         if gang_seconds == 0:

@@ -5,10 +5,13 @@ rehearsal. Only values differ: charts come from files that are here already.
 """
 
 import contextlib
+import json
 import os
 import secrets
 import shutil
 import signal
+import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -32,6 +35,7 @@ ENGINE_MARK: Final = "GANGWAY_REHEARSAL_ENGINE"
 """Set for the engine and its plugins, so that one left by a killed driver is found again."""
 
 END_SECONDS: Final = 10
+RELEASE: Final = "kubernetes:helm.sh/v3:Release"
 
 AFTERTHOUGHTS: Final = ("update failed", "preview failed", "Resource monitor has terminated")
 """Errors that the engine adds to a failure without a reason of their own."""
@@ -94,6 +98,32 @@ class Engine:
     def has_stack(self) -> bool:
         """Whether an `up` or `preview` made the stack's state."""
         return any((self._home / "backend").rglob(f"{self._environment}.json"))
+
+    def unfinished_releases(self) -> list[tuple[str, str]]:
+        """Namespace and name of Helm releases that a killed engine was installing."""
+        checkpoints = (self._home / "backend" / ".pulumi" / "stacks").rglob(
+            f"{self._environment}.json"
+        )
+        found = []
+        for path in checkpoints:
+            latest = json.loads(path.read_text(encoding="utf-8"))["checkpoint"]["latest"] or {}
+            for pending in latest.get("pending_operations") or ():
+                inputs = pending["resource"].get("inputs", {})
+                if _is_unfinished_release(pending):
+                    found.append((inputs["namespace"], inputs["name"]))
+        return found
+
+    def forget_unfinished_releases(self) -> None:
+        """Take them out of the state's pending operations: what comes now is a new creation."""
+        stack = self._stack()
+        exported = stack.export_stack()
+        deployment = exported.deployment or {}
+        deployment["pending_operations"] = [
+            pending
+            for pending in deployment.get("pending_operations") or ()
+            if not _is_unfinished_release(pending)
+        ]
+        stack.import_stack(exported)
 
     def _stack(self) -> automation.Stack:
         work = self._home / "work"
@@ -189,6 +219,22 @@ class Engine:
         """
         processes.stop(list(left_engines(self._state)), grace_seconds=END_SECONDS)
         shutil.rmtree(self._home / "backend" / ".pulumi" / "locks", ignore_errors=True)
+
+
+def quiet_readers() -> None:
+    """Let the Automation API's readers of an interrupted engine lose their streams in silence."""
+    warnings.filterwarnings("ignore", message="Error in event stream")
+    if threading.excepthook is not _tell_unless_reader:
+        threading.excepthook = _tell_unless_reader
+
+
+def _tell_unless_reader(failure: threading.ExceptHookArgs) -> None:
+    if failure.thread is None or "(consumer)" not in failure.thread.name:
+        threading.__excepthook__(failure)
+
+
+def _is_unfinished_release(pending: Mapping[str, Any]) -> bool:
+    return bool(pending["resource"]["type"] == RELEASE and pending["type"] == "creating")
 
 
 def left_engines(state: StateFolder) -> Iterator[ProcessRecord]:

@@ -54,6 +54,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> PlayedMachine:
     monkeypatch.setattr(engine, "left_engines", lambda state: iter(()))
     monkeypatch.setattr(driver, "resolve", lambda catalogue, console: {"kubectl": Path("kubectl")})
     monkeypatch.setattr(driver, "SETTLE_SECONDS", 0)
+    monkeypatch.setattr(engine, "quiet_readers", lambda: None)
     monkeypatch.setattr(engine, "chart_directory", lambda state, tools: state.path / "charts")
     for name in ("up", "preview", "refresh", "destroy"):
         monkeypatch.setattr(Engine, name, played.call(name))
@@ -132,6 +133,31 @@ def test_ctrl_c_keeps_a_rehearsal_that_was_there(
     with pytest.raises(KeyboardInterrupt):
         rehearsal.up()
     assert rehearsal.state.exists
+
+
+def test_a_release_that_a_killed_engine_began_is_forgotten_by_helm(
+    rehearsal: Rehearsal, machine: PlayedMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deleted: list[str] = []
+
+    class PlayedApi:
+        def items(self, path: str, **query: str) -> list[dict[str, Any]]:
+            assert query == {"labelSelector": "owner=helm,name=volcano"}
+            return [{"metadata": {"name": "sh.helm.release.v1.volcano.v1"}}]
+
+        def delete(self, path: str) -> None:
+            deleted.append(path)
+
+    monkeypatch.setattr(Rehearsal, "api", property(lambda self: PlayedApi()))
+    monkeypatch.setattr(Engine, "forget_unfinished_releases", machine.call("forget"))
+    stacks = rehearsal.state.folder("pulumi/backend/.pulumi/stacks/gangway")
+    resource = {"type": engine.RELEASE, "inputs": {"namespace": "system", "name": "volcano"}}
+    pending = [{"type": "creating", "resource": resource}]
+    document = {"checkpoint": {"latest": {"pending_operations": pending}}}
+    (stacks / "dev.json").write_text(json.dumps(document), encoding="utf-8")
+    rehearsal.up(gang_seconds=0)
+    assert machine.calls[-2:] == ["forget", "up"]
+    assert deleted == ["/api/v1/namespaces/system/secrets/sh.helm.release.v1.volcano.v1"]
 
 
 def test_rejects_a_second_driver(rehearsal: Rehearsal, machine: PlayedMachine) -> None:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -118,6 +119,30 @@ def test_charts_lie_under_the_names_that_the_stack_looks_for(
         folder = engine.chart_directory(state, tools)
     assert {path.name for path in folder.iterdir()} == {path.name for path in tools.values()}
     assert all(path.read_bytes() == b"chart" for path in folder.iterdir())
+
+
+def test_only_the_engines_readers_fail_in_silence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    engine.quiet_readers()
+    for target in (consumer, worker):
+        thread = threading.Thread(target=target)
+        thread.start()
+        thread.join()
+    said = capsys.readouterr().err
+    assert "a lost stream" not in said
+    assert "a real failure" in said
+
+
+def consumer() -> None:
+    message = "a lost stream"
+    raise ValueError(message)
+
+
+def worker() -> None:
+    message = "a real failure"
+    raise ValueError(message)
 
 
 def _error(stderr: str) -> automation.CommandError:
