@@ -3,6 +3,7 @@
 import copy
 import errno
 import os
+import re
 import shutil
 import threading
 import time
@@ -42,6 +43,9 @@ ROOT_VARIABLE: Final = "GANGWAY_REHEARSALS"
 
 DEADLINE_SECONDS: Final = 900
 GANG_SECONDS: Final = 180
+LEFT_BEHIND: Final = re.compile(r"already exists|AlreadyExists|already in use|still in use")
+"""What an engine meets that knows nothing of a thing which its killed predecessor made."""
+
 FOLDER_FAILURES: Final = frozenset({errno.EACCES, errno.EDQUOT, errno.ENOSPC, errno.EROFS})
 SETTLE_SECONDS: Final = 60
 """Nodes go with their instances and pods with their nodes, a moment after the stack is gone."""
@@ -268,7 +272,14 @@ class Rehearsal:
                     f"was ended; run it again, or `gangway rehearse down {self.arguments}`"
                 )
                 raise GangwayError(message) from error
-            raise engine.failure(error, view.progress.diagnostics) from error
+            refusal = engine.failure(error, view.progress.diagnostics)
+            if not LEFT_BEHIND.search(str(refusal)):
+                raise refusal from error
+            message = (
+                f"{refusal}; when an interrupted run left it, "
+                f"`gangway rehearse down --force {self.arguments}` clears the way"
+            )
+            raise GangwayError(message) from error
         finally:
             timer.cancel()
         return view

@@ -117,13 +117,13 @@ class Engine:
         """Take them out of the state's pending operations: what comes now is a new creation."""
         stack = self._stack()
         exported = stack.export_stack()
-        deployment = exported.deployment or {}
+        deployment = dict(exported.deployment or {})
         deployment["pending_operations"] = [
             pending
             for pending in deployment.get("pending_operations") or ()
             if not _is_unfinished_release(pending)
         ]
-        stack.import_stack(exported)
+        stack.import_stack(automation.Deployment(exported.version, deployment))
 
     def _stack(self) -> automation.Stack:
         work = self._home / "work"

@@ -196,6 +196,18 @@ def test_an_engine_that_is_late_is_ended_and_says_so(
         rehearsal.up(deadline_seconds=0.1)
 
 
+def test_what_an_interrupted_run_left_is_told_with_the_command_that_helps(
+    rehearsal: Rehearsal, machine: PlayedMachine
+) -> None:
+    stderr = "error: ResourceAlreadyExistsException: The log group already exists"
+    machine.fail["up"] = automation.CommandError(
+        automation.CommandResult(stdout="", stderr=stderr, code=255)
+    )
+    told = r"already exists; .*`gangway rehearse down --force --env dev --name played`"
+    with pytest.raises(GangwayError, match=told):
+        rehearsal.up()
+
+
 def test_down_destroys_proves_and_removes(rehearsal: Rehearsal, machine: PlayedMachine) -> None:
     rehearsal.up(gang_seconds=0)
     machine.calls.clear()
