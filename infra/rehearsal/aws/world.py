@@ -200,35 +200,63 @@ def _zone_ids(account: Account) -> dict[str, str]:
 
 
 def _leftovers(account: Account) -> dict[str, list[str]]:
-    ec2, iam = account.client("ec2"), account.client("iam")
-    vpcs = [vpc["VpcId"] for vpc in ec2.describe_vpcs()["Vpcs"] if not vpc["IsDefault"]]
-    keys = account.client("kms").list_keys()["Keys"]
-    states = [account.client("kms").describe_key(KeyId=key["KeyId"]) for key in keys]
     kept = ("Enabled", "Disabled")
-    groups = account.client("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"]
-    gates = ec2.describe_nat_gateways()["NatGateways"]
-    pages = ec2.get_paginator("describe_launch_templates").paginate()
-    templates = [one for page in pages for one in page["LaunchTemplates"]]
+    kms = account.client("kms")
+    states = [
+        kms.describe_key(KeyId=key["KeyId"])["KeyMetadata"]
+        for key in _all(account, "kms", "list_keys", "Keys")
+    ]
+    gates = _all(account, "ec2", "describe_nat_gateways", "NatGateways")
+    vpcs = _all(account, "ec2", "describe_vpcs", "Vpcs")
+    named = {
+        "address": ("ec2", "describe_addresses", "Addresses", "AllocationId"),
+        "Auto Scaling group": (
+            "autoscaling",
+            "describe_auto_scaling_groups",
+            "AutoScalingGroups",
+            "AutoScalingGroupName",
+        ),
+        "bucket": ("s3", "list_buckets", "Buckets", "Name"),
+        "launch template": (
+            "ec2",
+            "describe_launch_templates",
+            "LaunchTemplates",
+            "LaunchTemplateName",
+        ),
+        "log group": ("logs", "describe_log_groups", "logGroups", "logGroupName"),
+        "role": ("iam", "list_roles", "Roles", "RoleName"),
+    }
     return {
-        "address": [one["AllocationId"] for one in ec2.describe_addresses()["Addresses"]],
-        "Auto Scaling group": [one["AutoScalingGroupName"] for one in groups],
-        "bucket": [one["Name"] for one in account.client("s3").list_buckets()["Buckets"]],
+        **{
+            kind: [one[name] for one in _all(account, service, operation, key)]
+            for kind, (service, operation, key, name) in named.items()
+        },
         "cluster": account.client("eks").list_clusters()["clusters"],
         "key": [
-            one["KeyMetadata"]["KeyId"]
-            for one in states
-            if one["KeyMetadata"]["KeyState"] in kept
-            and one["KeyMetadata"].get("KeyManager") == "CUSTOMER"
-        ],
-        "launch template": [one["LaunchTemplateName"] for one in templates],
-        "log group": [
-            one["logGroupName"] for one in account.client("logs").describe_log_groups()["logGroups"]
+            state["KeyId"]
+            for state in states
+            if state["KeyState"] in kept and state.get("KeyManager") == "CUSTOMER"
         ],
         "NAT gateway": [
             one["NatGatewayId"] for one in gates if one["State"] not in ("deleted", "deleting")
         ],
-        "policy": [one["PolicyName"] for one in iam.list_policies(Scope="Local")["Policies"]],
-        "role": [one["RoleName"] for one in iam.list_roles()["Roles"]],
-        "VPC": vpcs,
-        **{f"{kind} record": list(account.store.all(kind)) for kind in account.store.kinds()},
+        "policy": [
+            one["PolicyName"]
+            for one in account.client("iam")
+            .get_paginator("list_policies")
+            .paginate(Scope="Local")
+            .build_full_result()["Policies"]
+        ],
+        "VPC": [vpc["VpcId"] for vpc in vpcs if not vpc["IsDefault"]],
+        **{kind: [f"{count} in the store"] for kind, count in account.store.kinds().items()},
     }
+
+
+def _all(account: Account, service: str, operation: str, key: str) -> list[Mapping[str, Any]]:
+    """Every page of a listing: a first page alone would hide what is left behind it."""
+    client = account.client(service)
+    if not client.can_paginate(operation):
+        found: list[Mapping[str, Any]] = getattr(client, operation)()[key]
+        return found
+    answer = client.get_paginator(operation).paginate().build_full_result()
+    return list(answer.get(key, ()))
