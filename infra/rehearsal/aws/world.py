@@ -252,11 +252,17 @@ def _leftovers(account: Account) -> dict[str, list[str]]:
     }
 
 
+_PAGE_SIZES: Final = {"describe_launch_templates": 200}
+"""moto shows 15 launch templates unless it is asked for more, and never a second page."""
+
+
 def _all(account: Account, service: str, operation: str, key: str) -> list[Mapping[str, Any]]:
     """Every page of a listing: a first page alone would hide what is left behind it."""
     client = account.client(service)
     if not client.can_paginate(operation):
         found: list[Mapping[str, Any]] = getattr(client, operation)()[key]
         return found
-    answer = client.get_paginator(operation).paginate().build_full_result()
-    return list(answer.get(key, ()))
+    pages = client.get_paginator(operation).paginate(
+        PaginationConfig={"PageSize": _PAGE_SIZES.get(operation)}
+    )
+    return list(pages.build_full_result().get(key, ()))
