@@ -329,7 +329,8 @@ def test_the_clusters_answer_is_the_local_control_planes(
 
 
 def test_what_is_left_over_is_named_by_kind(aws: Engine, world: World) -> None:
-    templates = [aws.create("aws:ec2/launchTemplate:LaunchTemplate", "left") for _ in range(20)]
+    kind, names = "aws:ec2/launchTemplate:LaunchTemplate", [f"left-{n}" for n in range(20)]
+    templates = [aws.create(kind, name) for name in names]
 
     assert {one["name"] for one in templates} <= set(world.leftovers()["launch template"])
 
