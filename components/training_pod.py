@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from components import gpu, pod_security, quantities
+from components import charts, gpu, pod_security, quantities
 from components.volcano import SCHEDULER_NAME
 
 CONTAINER: Final = "trainer"
@@ -59,7 +59,7 @@ class WorkerArgs:
         if self.gpus < 1:
             message = f"gpus is {self.gpus}; allowed: 1 or more"
             raise ValueError(message)
-        if not _pinned(self.image):
+        if not charts.is_pinned(self.image):
             message = (
                 f"image is {self.image!r}; name a full tag or a digest, never latest: a restart "
                 "must run what the first attempt ran"
@@ -77,13 +77,6 @@ class WorkerArgs:
                 "and must be smaller"
             )
             raise ValueError(message)
-
-
-def _pinned(image: str) -> bool:
-    if "@sha256:" in image:
-        return True
-    name, _, tag = image.rpartition(":")
-    return bool(name) and "/" not in tag and tag != "latest"
 
 
 def resources(worker: WorkerArgs) -> dict[str, str]:
