@@ -223,6 +223,15 @@ def test_the_group_that_wastes_least_grows() -> None:
     assert flags()["expander"] == "least-waste"
 
 
+def test_gpu_pods_do_not_wait_half_a_minute_before_their_node_is_asked_for() -> None:
+    assert flags()["bypassed-scheduler-names"]
+
+
+@pytest.mark.parametrize("scheduler", ["volcano", "default-scheduler"])
+def test_no_node_is_bought_for_pods_that_their_scheduler_has_not_looked_at(scheduler: str) -> None:
+    assert scheduler not in flags()["bypassed-scheduler-names"].split(",")
+
+
 @pytest.mark.parametrize("flag", ["skip-nodes-with-local-storage", "skip-nodes-with-system-pods"])
 def test_no_emptied_gpu_node_is_kept_for_the_pods_it_carries(flag: str) -> None:
     assert flags()[flag] is False
