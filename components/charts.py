@@ -7,6 +7,7 @@ from typing import Any, Final
 import pulumi
 import pulumi_kubernetes as k8s
 
+from components import pod_security
 from components.versions import ChartPin
 
 DEFAULT_REGISTRY: Final = "docker.io"
@@ -84,6 +85,29 @@ def release_args(
         version=source.pin.version,
         wait_for_jobs=True,
     )
+
+
+def release_in_own_namespace(
+    name: str,
+    source: ChartSource,
+    *,
+    namespace: str,
+    pod_security_level: pod_security.PodSecurityLevel,
+    release_name: str,
+    values: Mapping[str, Any],
+    opts: pulumi.ResourceOptions,
+) -> tuple[k8s.core.v1.Namespace, k8s.helm.v3.Release]:
+    """A namespace under a Pod Security level, and in it a release; destroyed the other way round.
+
+    The namespace is a resource of its own, since Helm never deletes one that it created.
+    """
+    own = k8s.core.v1.Namespace(
+        name,
+        metadata={"name": namespace, "labels": pod_security.namespace_labels(pod_security_level)},
+        opts=opts,
+    )
+    args = release_args(source, name=release_name, namespace=own.metadata["name"], values=values)
+    return own, k8s.helm.v3.Release(name, args, opts=opts)
 
 
 def registry_of(image: str) -> str:

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pulumi
-import pulumi_kubernetes as k8s
 
-from components import charts, gpu, pod_security, tokens
+from components import charts, gpu, tokens
 
 NAMESPACE: Final = "nvidia-device-plugin"
 RELEASE_NAME: Final = "nvidia-device-plugin"
@@ -111,20 +110,14 @@ class NvidiaDevicePlugin(pulumi.ComponentResource):
         self, name: str, args: NvidiaDevicePluginArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__(tokens.NVIDIA_DEVICE_PLUGIN, name, None, opts)
-        namespace = k8s.core.v1.Namespace(
+        _, release = charts.release_in_own_namespace(
             name,
+            args.chart,
+            namespace=NAMESPACE,
             # The plugin mounts the kubelet's socket folder, which no lower level admits.
-            metadata={"name": NAMESPACE, "labels": pod_security.namespace_labels("privileged")},
-            opts=pulumi.ResourceOptions(parent=self),
-        )
-        release = k8s.helm.v3.Release(
-            name,
-            charts.release_args(
-                args.chart,
-                name=RELEASE_NAME,
-                namespace=namespace.metadata["name"],
-                values=helm_values(args),
-            ),
+            pod_security_level="privileged",
+            release_name=RELEASE_NAME,
+            values=helm_values(args),
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.release_name = release.name

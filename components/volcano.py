@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pulumi
-import pulumi_kubernetes as k8s
 
-from components import charts, pod_security, readiness_gate, tokens, versions, volcano_values
+from components import charts, readiness_gate, tokens, versions, volcano_values
 
 NAMESPACE: Final = "volcano-system"
 RELEASE_NAME: Final = "volcano"
@@ -86,20 +85,14 @@ class Volcano(pulumi.ComponentResource):
         self, name: str, args: VolcanoArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__(tokens.VOLCANO, name, None, opts)
-        namespace = k8s.core.v1.Namespace(
-            name,
-            metadata={"name": NAMESPACE, "labels": pod_security.namespace_labels("baseline")},
-            opts=pulumi.ResourceOptions(parent=self),
-        )
         values = helm_values(args)
-        release = k8s.helm.v3.Release(
+        namespace, release = charts.release_in_own_namespace(
             name,
-            charts.release_args(
-                args.chart,
-                name=RELEASE_NAME,
-                namespace=namespace.metadata["name"],
-                values=values,
-            ),
+            args.chart,
+            namespace=NAMESPACE,
+            pod_security_level="baseline",
+            release_name=RELEASE_NAME,
+            values=values,
             opts=pulumi.ResourceOptions(parent=self),
         )
         gate = readiness_gate.declare(
