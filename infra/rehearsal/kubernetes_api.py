@@ -16,6 +16,7 @@ JsonObject = dict[str, Any]
 
 STRATEGIC_MERGE: Final = "application/strategic-merge-patch+json"
 MERGE: Final = "application/merge-patch+json"
+APPLY: Final = "application/apply-patch+yaml"
 JSON_PATCH: Final = "application/json-patch+json"
 
 _NOT_FOUND: Final = 404
@@ -91,6 +92,12 @@ class KubernetesApi:
                 return []
             raise
         return items
+
+    def apply(self, collection: str, manifest: Mapping[str, Any], *, manager: str) -> JsonObject:
+        """Create an object, or bring the one of that name to the manifest as `manager`."""
+        path = f"{collection}/{manifest['metadata']['name']}"
+        query = {"fieldManager": manager, "force": "true"}
+        return self._request("PATCH", path, query=query, body=manifest, content_type=APPLY)
 
     def create(self, path: str, body: Mapping[str, Any]) -> JsonObject:
         """Post an object (or a subresource such as a token request)."""

@@ -11,8 +11,9 @@ from botocore.config import Config
 
 from infra.rehearsal.aws import server
 from infra.rehearsal.aws.clock import Clock
-from infra.rehearsal.aws.kubernetes_api import KubernetesApi, control_plane
 from infra.rehearsal.aws.store import Store
+from infra.rehearsal.kubernetes_api import KubernetesApi
+from infra.rehearsal.state import StateFolder
 
 ACCOUNT_ID: Final = "123456789012"
 """moto's account."""
@@ -73,7 +74,8 @@ class Account:
     @property
     def kubernetes(self) -> KubernetesApi | None:
         """The local control plane that stands for the cluster's, if one runs."""
-        return control_plane(self.state_dir)
+        state = StateFolder(self.state_dir)
+        return KubernetesApi.of(state) if state.section("kubernetes") else None
 
     def arn(self, service: str, path: str, *, is_global: bool = False) -> str:
         """Return an ARN of this account."""

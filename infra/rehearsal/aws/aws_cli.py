@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from infra.rehearsal.aws.kubernetes_api import control_plane
+from infra.rehearsal.state import StateFolder
 
 # The form that awscli 2 prints; pulumi-eks wants 2.7 or later.
 _VERSION = "aws-cli/2.34.0 Python/3.13.9 Linux/6.1 source/x86_64"
@@ -31,8 +31,8 @@ def run(arguments: list[str], state_dir: Path) -> int:
 
 
 def _get_token(state_dir: Path) -> int:
-    api = control_plane(state_dir)
-    if api is None:
+    kubernetes = StateFolder(state_dir).section("kubernetes")
+    if not kubernetes:
         sys.stderr.write(
             f"aws: the rehearsal {state_dir.name} runs no control plane: run `gangway rehearse"
             " up`\n"
@@ -45,7 +45,7 @@ def _get_token(state_dir: Path) -> int:
         "spec": {},
         "status": {
             "expirationTimestamp": expires.strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "token": api.token,
+            "token": kubernetes["token"],
         },
     }
     sys.stdout.write(f"{json.dumps(credential)}\n")

@@ -13,11 +13,11 @@ from infra.rehearsal.aws.addon_catalogue import (
     workload,
 )
 from infra.rehearsal.aws.clock import ADDON_TIMEOUT_SECONDS
-from infra.rehearsal.aws.kubernetes_api import KubernetesApi
 from infra.rehearsal.aws.refusals import AwsError, NotReadyError
 from infra.rehearsal.aws.resource import Properties, ResourceType, words
 from infra.rehearsal.aws.types.eks_access import exists, now
 from infra.rehearsal.aws.types.eks_cluster import ADDON, cluster_record, invalid
+from infra.rehearsal.kubernetes_api import KubernetesApi
 from infra.waiting import DeadlineExceededError, wait_until
 
 
@@ -78,7 +78,7 @@ class Addon(ResourceType):
         api = account.kubernetes
         if api is not None:
             manifest = workload(name, settings)
-            api.apply(_collection(manifest["kind"]), manifest)
+            api.apply(_collection(manifest["kind"]), manifest, manager="eks")
 
     @override
     def settle(self, account: Account, resource_id: str, inputs: Properties) -> None:
@@ -165,7 +165,7 @@ def _collection(kind: str) -> str:
 
 
 def _is_available(api: KubernetesApi, addon: str) -> bool:
-    found = api.get(f"{_collection('Deployment')}/{ADDONS[addon].pods.name}")
+    found = api.find(f"{_collection('Deployment')}/{ADDONS[addon].pods.name}")
     if not found:
         return False
     wanted = found["spec"].get("replicas", 1)

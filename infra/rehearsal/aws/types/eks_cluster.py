@@ -19,6 +19,7 @@ from infra.rehearsal.aws.resource import (
 )
 from infra.rehearsal.aws.types.ec2_base import delete_interface, given
 from infra.rehearsal.aws.types.iam import trusts
+from infra.rehearsal.state import StateFolder
 
 CLUSTER = "cluster"
 NODE_GROUP = "node-group"
@@ -172,21 +173,21 @@ class Cluster(ResourceType):
         if found is None or record is None:
             return None
         cluster, vpc = found["cluster"], record["vpcConfig"]
-        control_plane = account.kubernetes
+        control_plane = StateFolder(account.state_dir).section("kubernetes")
         tags = record.get("tags") or {}
         return {
             "accessConfig": {"authenticationMode": "CONFIG_MAP"}
             | (record.get("accessConfig") or {}),
             "arn": cluster["arn"],
             "certificateAuthority": {
-                "data": control_plane.ca_pem_base64
+                "data": control_plane["ca_pem_base64"]
                 if control_plane
                 else cluster["certificateAuthority"]["data"]
             },
             "createdAt": record["createdAt"],
             "deletionProtection": bool(record.get("deletionProtection")),
             "enabledClusterLogTypes": record.get("enabledClusterLogTypes") or [],
-            "endpoint": control_plane.endpoint if control_plane else cluster["endpoint"],
+            "endpoint": control_plane["endpoint"] if control_plane else cluster["endpoint"],
             "identities": [{"oidcs": [{"issuer": cluster["identity"]["oidc"]["issuer"]}]}],
             "kubernetesNetworkConfig": {
                 "ipFamily": "ipv4",

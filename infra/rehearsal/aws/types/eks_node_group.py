@@ -20,6 +20,7 @@ from infra.rehearsal.aws.resource import (
 )
 from infra.rehearsal.aws.types.eks_cluster import NODE_GROUP, cluster_record
 from infra.rehearsal.aws.types.launch import group_or_none
+from infra.rehearsal.kubernetes_api import KubernetesApi
 from infra.waiting import DeadlineExceededError, wait_until
 
 _DEFAULTS: Mapping[str, Any] = {
@@ -91,7 +92,7 @@ class NodeGroup(ResourceType):
                 for one in group["Instances"]
             }
             enough = len(wanted) >= group["DesiredCapacity"]
-            return enough and wanted <= api.ready_provider_ids()
+            return enough and wanted <= _ready_provider_ids(api)
 
         try:
             wait_until(
@@ -255,6 +256,17 @@ def _tell_moto(account: Account, cluster: str, name: str, record: Mapping[str, A
             taints=record["taints"],
             scalingConfig={key: int(size) for key, size in record["scalingConfig"].items()},
         )
+
+
+def _ready_provider_ids(api: KubernetesApi) -> set[str]:
+    return {
+        node["spec"].get("providerID", "")
+        for node in api.items("/api/v1/nodes")
+        if any(
+            condition["type"] == "Ready" and condition["status"] == "True"
+            for condition in node.get("status", {}).get("conditions", ())
+        )
+    }
 
 
 def _group_tags(cluster: str, name: str) -> list[dict[str, Any]]:

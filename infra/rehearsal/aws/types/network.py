@@ -1,6 +1,6 @@
 """VPC, subnet, internet gateway, elastic IP and NAT gateway."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from typing_extensions import override
@@ -23,6 +23,13 @@ _VPC_ATTRIBUTES = {
     "enableDnsHostnames": "EnableDnsHostnames",
     "enableNetworkAddressUsageMetrics": "EnableNetworkAddressUsageMetrics",
 }
+
+
+def _attributes(names: Mapping[str, str], inputs: Properties) -> Iterator[dict[str, Any]]:
+    """One argument a call, as EC2 changes one attribute at a time."""
+    for name, attribute in names.items():
+        if inputs.get(name) is not None:
+            yield {attribute: {"Value": inputs[name]}}
 
 
 class Vpc(Ec2Type):
@@ -60,11 +67,9 @@ class Vpc(Ec2Type):
         return vpc_id
 
     def _set_attributes(self, account: Account, vpc_id: str, inputs: Properties) -> None:
-        for name, attribute in _VPC_ATTRIBUTES.items():
-            if inputs.get(name) is not None:
-                account.client("ec2").modify_vpc_attribute(
-                    VpcId=vpc_id, **{attribute: {"Value": inputs[name]}}
-                )
+        modify = account.client("ec2").modify_vpc_attribute
+        for attribute in _attributes(_VPC_ATTRIBUTES, inputs):
+            modify(VpcId=vpc_id, **attribute)
 
     @override
     def change(self, account: Account, resource_id: str, old: Properties, new: Properties) -> None:
@@ -150,11 +155,9 @@ class Subnet(Ec2Type):
         return subnet_id
 
     def _set_attributes(self, account: Account, subnet_id: str, inputs: Properties) -> None:
-        for name, attribute in _SUBNET_ATTRIBUTES.items():
-            if inputs.get(name) is not None:
-                account.client("ec2").modify_subnet_attribute(
-                    SubnetId=subnet_id, **{attribute: {"Value": inputs[name]}}
-                )
+        modify = account.client("ec2").modify_subnet_attribute
+        for attribute in _attributes(_SUBNET_ATTRIBUTES, inputs):
+            modify(SubnetId=subnet_id, **attribute)
 
     @override
     def change(self, account: Account, resource_id: str, old: Properties, new: Properties) -> None:

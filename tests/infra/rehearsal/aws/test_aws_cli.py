@@ -7,6 +7,7 @@ import pytest
 
 from infra.rehearsal.aws import aws_cli
 from infra.rehearsal.aws.shims import write_shims
+from infra.rehearsal.state import StateFolder
 
 GIVEN = "of-the-control-plane"
 
@@ -18,7 +19,7 @@ def state_dir(tmp_path: Path) -> Path:
         "ca_pem_base64": base64.b64encode(b"pem").decode(),
         "token": GIVEN,
     }
-    (tmp_path / "rehearsal.json").write_text(json.dumps({"kubernetes": kubernetes}), "utf-8")
+    StateFolder(tmp_path).merge(kubernetes=kubernetes)
     return tmp_path
 
 

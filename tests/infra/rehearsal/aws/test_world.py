@@ -1,12 +1,14 @@
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
 from infra.errors import GangwayError
-from infra.rehearsal.aws import account as account_module
+from infra.rehearsal.aws.account import Account
 from infra.rehearsal.aws.refusals import NotReadyError
 from infra.rehearsal.aws.world import Instance, Taint, World
+from infra.rehearsal.state import StateFolder
 from tests.infra.rehearsal.aws.conftest import Engine, Made, trust
 from tests.infra.rehearsal.aws.test_refusals import node_group
 
@@ -23,29 +25,30 @@ GPU: dict[str, Any] = {
 class FakeApi:
     """A control plane where every instance becomes a node, or none does."""
 
-    endpoint, ca_pem_base64, token = "https://127.0.0.1:1", "Y2E=", "token"
-
     def __init__(self, world: World, *, joins: bool = True, available: int = 0) -> None:
         self.world, self.joins, self.available = world, joins, available
         self.applied: list[Any] = []
         self.deleted: list[str] = []
 
-    def ready_provider_ids(self) -> set[str]:
+    def items(self, path: str) -> list[Any]:
+        assert path == "/api/v1/nodes"
+        ready = {"conditions": [{"type": "Ready", "status": "True"}]}
         found = self.world.instances() if self.joins else ()
-        return {instance.provider_id for instance in found}
+        return [{"spec": {"providerID": one.provider_id}, "status": ready} for one in found]
 
-    def apply(self, collection: str, manifest: Any) -> None:
+    def apply(self, collection: str, manifest: Any, *, manager: str) -> None:
+        assert manager == "eks"
         self.applied.append(manifest)
 
     def delete(self, path: str) -> None:
         self.deleted.append(path)
 
-    def get(self, path: str) -> Any:
+    def find(self, path: str) -> Any:
         return {"spec": {"replicas": 2}, "status": {"availableReplicas": self.available}}
 
 
 def use(monkeypatch: pytest.MonkeyPatch, api: FakeApi) -> FakeApi:
-    monkeypatch.setattr(account_module, "control_plane", lambda _: api)
+    monkeypatch.setattr(Account, "kubernetes", api)
     return api
 
 
@@ -317,15 +320,21 @@ def test_a_cluster_is_what_it_was_and_goes_without_a_trace(
     assert not any(name.startswith(f"{cluster.id}:") for name in names)
 
 
-def test_the_clusters_answer_is_the_local_control_planes(
-    monkeypatch: pytest.MonkeyPatch, world: World, cluster: Made
-) -> None:
-    api = use(monkeypatch, FakeApi(world))
+@pytest.fixture
+def control_plane(aws: Engine) -> Iterator[dict[str, str]]:
+    published = {"endpoint": "https://127.0.0.1:1", "ca_pem_base64": "Y2E=", "token": "token"}
+    StateFolder(aws.folder).merge(kubernetes=published)
+    yield published
+    StateFolder(aws.folder).merge(kubernetes={})
 
+
+def test_the_clusters_answer_is_the_local_control_planes(
+    cluster: Made, control_plane: dict[str, str]
+) -> None:
     fresh = cluster.refreshed()
 
-    assert fresh["endpoint"] == api.endpoint
-    assert fresh["certificateAuthority"] == {"data": api.ca_pem_base64}
+    assert fresh["endpoint"] == control_plane["endpoint"]
+    assert fresh["certificateAuthority"] == {"data": control_plane["ca_pem_base64"]}
 
 
 def test_what_is_left_over_is_named_by_kind(aws: Engine, world: World) -> None:
