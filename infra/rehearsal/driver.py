@@ -18,6 +18,7 @@ from rich.console import Console
 
 from infra.errors import GangwayError, UsageError
 from infra.rehearsal import (
+    ambient,
     control_plane,
     engine,
     frameworks,
@@ -71,6 +72,7 @@ class Rehearsal:
         name: str | None = None,
         root: Path | None = None,
     ) -> None:
+        ambient.shield(os.environ)
         self.environment = environment
         self.state = StateFolder.named(name or environment, root or state_root())
         self._console = console
@@ -286,7 +288,7 @@ class Rehearsal:
 
     def _forget_releases(self, runner: Engine) -> None:
         """Let Helm install again what a killed engine began; it adopts what is there by then."""
-        releases = runner.unfinished_releases()
+        releases = runner.checkpoint.unfinished_releases()
         if releases:
             runner.forget_unfinished_releases()
         for namespace, name in releases:
@@ -314,7 +316,7 @@ class Rehearsal:
     def _can_destroy(self) -> bool:
         """Whether there is a stack, and its world still runs or can be started again."""
         self._refuse_other_environment()
-        if not self._engine(None).has_stack:
+        if not self._engine(None).checkpoint.exists:
             return False
         if not all(self.status().values()):
             self._machine(self.tools)
@@ -337,26 +339,25 @@ class Rehearsal:
         }
 
     def _prove_nothing_is_left(self) -> None:
-        found: list[str] = []
+        checkpoint = self._engine(None).checkpoint
+        found: dict[str, Mapping[str, list[str]]] = {}
 
-        def look() -> bool:
-            found.clear()
-            for where, left in (
-                ("Kubernetes", leftovers.in_kubernetes(self.api)),
-                ("AWS", leftovers.in_aws(self.state)),
-            ):
-                if left:
-                    found.append(leftovers.sentence(where, left))
-            if resources := self._engine(None).resources():
-                found.append(leftovers.sentence("state", {"resource": resources}))
-            return not found
+        def nothing() -> bool:
+            found.update(
+                {
+                    "Kubernetes": leftovers.in_kubernetes(self.api),
+                    "AWS": leftovers.in_aws(self.state),
+                    "state": leftovers.in_checkpoint(checkpoint),
+                }
+            )
+            return not any(found.values())
 
         try:
-            wait_until(look, what="an empty world", deadline_seconds=SETTLE_SECONDS)
+            wait_until(nothing, what="an empty world", deadline_seconds=SETTLE_SECONDS)
         except GangwayError as error:
             message = (
-                f"the destroyed stack left something: {'. '.join(found)}. The rehearsal stays; "
-                f"`gangway rehearse down --force {self.arguments}` removes it"
+                f"the destroyed stack left something: {leftovers.sentences(found)}. The rehearsal "
+                f"stays; `gangway rehearse down --force {self.arguments}` removes it"
             )
             raise GangwayError(message) from error
 

@@ -5,7 +5,7 @@ rehearsal. Only values differ: charts come from files that are here already.
 """
 
 import contextlib
-import json
+import functools
 import os
 import secrets
 import shutil
@@ -24,6 +24,7 @@ from infra.__main__ import run as program
 from infra.errors import GangwayError
 from infra.rehearsal import processes
 from infra.rehearsal.aws.shims import write_shims
+from infra.rehearsal.checkpoint import Checkpoint, is_unfinished_release
 from infra.rehearsal.processes import ProcessRecord
 from infra.rehearsal.state import StateFolder, write_atomically
 
@@ -35,7 +36,6 @@ ENGINE_MARK: Final = "GANGWAY_REHEARSAL_ENGINE"
 """Set for the engine and its plugins, so that one left by a killed driver is found again."""
 
 END_SECONDS: Final = 10
-RELEASE: Final = "kubernetes:helm.sh/v3:Release"
 
 AFTERTHOUGHTS: Final = ("update failed", "preview failed", "Resource monitor has terminated")
 """Errors that the engine adds to a failure without a reason of their own."""
@@ -62,74 +62,51 @@ class Engine:
 
     def up(self, on_event: OnEvent, on_error: Callable[[str], Any]) -> automation.UpResult:
         """Bring the stack to what the program declares."""
-        return self._stack().up(on_event=on_event, on_error=on_error, color="never")
+        return self._stack.up(on_event=on_event, on_error=on_error, color="never")
 
     def preview(
         self, on_event: OnEvent, on_error: Callable[[str], Any]
     ) -> automation.PreviewResult:
         """What `up` would change."""
-        return self._stack().preview(on_event=on_event, on_error=on_error, color="never", diff=True)
+        return self._stack.preview(on_event=on_event, on_error=on_error, color="never", diff=True)
 
     def refresh(self, on_event: OnEvent, on_error: Callable[[str], Any]) -> None:
         """Read what exists into the state."""
-        self._stack().refresh(on_event=on_event, on_error=on_error, color="never")
+        self._stack.refresh(on_event=on_event, on_error=on_error, color="never")
 
     def destroy(self, on_event: OnEvent, on_error: Callable[[str], Any]) -> None:
         """Delete every resource of the stack."""
-        self._stack().destroy(on_event=on_event, on_error=on_error, color="never")
-
-    def resources(self) -> list[str]:
-        """URNs that the state still holds, the stack's own left out; empty without a state."""
-        if not self.has_stack:
-            return []
-        deployment = self._stack().export_stack().deployment or {}
-        return [
-            resource["urn"]
-            for resource in deployment.get("resources", [])
-            if resource["type"] != "pulumi:pulumi:Stack"
-            and not resource["type"].startswith("pulumi:providers:")
-        ]
+        self._stack.destroy(on_event=on_event, on_error=on_error, color="never")
 
     def outputs(self) -> dict[str, Any]:
         """The stack's exports, secrets in clear."""
-        return {name: output.value for name, output in self._stack().outputs().items()}
+        return {name: output.value for name, output in self._stack.outputs().items()}
 
     @property
-    def has_stack(self) -> bool:
-        """Whether an `up` or `preview` made the stack's state."""
-        return any((self._home / "backend").rglob(f"{self._environment}.json"))
-
-    def unfinished_releases(self) -> list[tuple[str, str]]:
-        """Namespace and name of Helm releases that a killed engine was installing."""
-        checkpoints = (self._home / "backend" / ".pulumi" / "stacks").rglob(
-            f"{self._environment}.json"
-        )
-        found = []
-        for path in checkpoints:
-            latest = json.loads(path.read_text(encoding="utf-8"))["checkpoint"]["latest"] or {}
-            for pending in latest.get("pending_operations") or ():
-                inputs = pending["resource"].get("inputs", {})
-                if _is_unfinished_release(pending):
-                    found.append((inputs["namespace"], inputs["name"]))
-        return found
+    def checkpoint(self) -> Checkpoint:
+        """The stack's state, readable while no engine runs."""
+        return Checkpoint(backend=self._backend_folder, stack=self._environment)
 
     def forget_unfinished_releases(self) -> None:
         """Take them out of the state's pending operations: what comes now is a new creation."""
-        stack = self._stack()
+        stack = self._stack
         exported = stack.export_stack()
         deployment = dict(exported.deployment or {})
         deployment["pending_operations"] = [
             pending
             for pending in deployment.get("pending_operations") or ()
-            if not _is_unfinished_release(pending)
+            if not is_unfinished_release(pending)
         ]
         stack.import_stack(automation.Deployment(exported.version, deployment))
 
+    @functools.cached_property
     def _stack(self) -> automation.Stack:
+        """The stack; found once, as each call of the engine's program has its price."""
         work = self._home / "work"
         work.mkdir(exist_ok=True)
         self._write_config(work / f"Pulumi.{self._environment}.yaml")
-        return automation.create_or_select_stack(
+        find = automation.select_stack if self.checkpoint.exists else automation.create_stack
+        return find(
             stack_name=self._environment,
             project_name=PROJECT,
             program=program,
@@ -148,10 +125,13 @@ class Engine:
         )
 
     @property
+    def _backend_folder(self) -> Path:
+        return self._home / "backend"
+
+    @property
     def _backend(self) -> str:
-        folder = self._home / "backend"
-        folder.mkdir(exist_ok=True)
-        return f"file://{folder}"
+        self._backend_folder.mkdir(exist_ok=True)
+        return f"file://{self._backend_folder}"
 
     def _write_config(self, path: Path) -> None:
         """The environment's own values; the salt that the engine put there is kept."""
@@ -231,10 +211,6 @@ def quiet_readers() -> None:
 def _tell_unless_reader(failure: threading.ExceptHookArgs) -> None:
     if failure.thread is None or "(consumer)" not in failure.thread.name:
         threading.__excepthook__(failure)
-
-
-def _is_unfinished_release(pending: Mapping[str, Any]) -> bool:
-    return bool(pending["resource"]["type"] == RELEASE and pending["type"] == "creating")
 
 
 def left_engines(state: StateFolder) -> Iterator[ProcessRecord]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from infra.rehearsal.aws.world import World
+from infra.rehearsal.checkpoint import Checkpoint
 from infra.rehearsal.kubernetes_api import KubernetesApi
 from infra.rehearsal.state import StateFolder
 
@@ -34,6 +35,17 @@ def _names(items: list[dict[str, Any]]) -> list[str]:
 def in_aws(state: StateFolder) -> dict[str, list[str]]:
     """Kind -> names of what is left in the emulated account."""
     return World.open(state.path).leftovers()
+
+
+def in_checkpoint(checkpoint: Checkpoint) -> dict[str, list[str]]:
+    """`resource` -> URNs that the stack's state still holds."""
+    resources = checkpoint.resources()
+    return {"resource": resources} if resources else {}
+
+
+def sentences(found: Mapping[str, Mapping[str, list[str]]]) -> str:
+    """One sentence for each place where something is left."""
+    return ". ".join(sentence(where, left) for where, left in found.items() if left)
 
 
 def sentence(where: str, left: Mapping[str, list[str]]) -> str:

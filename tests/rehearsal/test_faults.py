@@ -34,6 +34,15 @@ main()
 PROGRAM = [sys.executable, "-c", CALL, "rehearse"]
 VOLCANO = "/api/v1/namespaces/volcano-system"
 
+ODD_SETTINGS = {
+    "HTTP_PROXY": "http://127.0.0.1:9",
+    "http_proxy": "http://127.0.0.1:9",
+    "PULUMI_ACCESS_TOKEN": "the user's",
+    "PULUMI_CONFIG_PASSPHRASE": "the user's",
+    "PULUMI_DIY_BACKEND_GZIP": "true",
+}
+"""What a user may have set for other work: a rehearsal must neither fail by it nor take it over."""
+
 Start = Callable[..., "subprocess.Popen[str]"]
 
 
@@ -51,7 +60,7 @@ def start(root: Path) -> Iterator[Start]:
     def called(*words: str, folder: Path = root) -> "subprocess.Popen[str]":
         process = subprocess.Popen(  # noqa: S603 - our own program
             [*PROGRAM, *words],
-            env=os.environ | {driver.ROOT_VARIABLE: str(folder)},
+            env=os.environ | ODD_SETTINGS | {driver.ROOT_VARIABLE: str(folder)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

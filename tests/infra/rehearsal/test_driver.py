@@ -12,6 +12,7 @@ from rich.console import Console
 
 from infra.errors import GangwayError, UsageError
 from infra.rehearsal import control_plane, driver, engine, leftovers, processes, supervisor
+from infra.rehearsal.checkpoint import RELEASE, Checkpoint
 from infra.rehearsal.driver import Rehearsal
 from infra.rehearsal.engine import Engine
 from infra.rehearsal.state import BusyError
@@ -58,8 +59,8 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> PlayedMachine:
     monkeypatch.setattr(engine, "chart_directory", lambda state, tools: state.path / "charts")
     for name in ("up", "preview", "refresh", "destroy"):
         monkeypatch.setattr(Engine, name, played.call(name))
-    monkeypatch.setattr(Engine, "has_stack", property(lambda self: True))
-    monkeypatch.setattr(Engine, "resources", lambda self: played.resources)
+    monkeypatch.setattr(Checkpoint, "exists", property(lambda self: True))
+    monkeypatch.setattr(Checkpoint, "resources", lambda self: played.resources)
     monkeypatch.setattr(Rehearsal, "api", property(lambda self: None))
     return played
 
@@ -151,7 +152,7 @@ def test_a_release_that_a_killed_engine_began_is_forgotten_by_helm(
     monkeypatch.setattr(Rehearsal, "api", property(lambda self: PlayedApi()))
     monkeypatch.setattr(Engine, "forget_unfinished_releases", machine.call("forget"))
     stacks = rehearsal.state.folder("pulumi/backend/.pulumi/stacks/gangway")
-    resource = {"type": engine.RELEASE, "inputs": {"namespace": "system", "name": "volcano"}}
+    resource = {"type": RELEASE, "inputs": {"namespace": "system", "name": "volcano"}}
     pending = [{"type": "creating", "resource": resource}]
     document = {"checkpoint": {"latest": {"pending_operations": pending}}}
     (stacks / "dev.json").write_text(json.dumps(document), encoding="utf-8")

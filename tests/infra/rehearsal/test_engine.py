@@ -83,12 +83,13 @@ def test_the_configuration_is_written_over_and_its_salt_is_kept(
     }
 
 
-def test_there_is_no_stack_before_the_first_run(runner: Engine, state: StateFolder) -> None:
-    assert not runner.has_stack
-    assert runner.resources() == []
+def test_the_checkpoint_is_the_one_in_the_rehearsals_folder(
+    runner: Engine, state: StateFolder
+) -> None:
+    assert not runner.checkpoint.exists
     stacks = state.folder("pulumi/backend/.pulumi/stacks/gangway")
     (stacks / "dev.json").write_text("{}")
-    assert runner.has_stack
+    assert runner.checkpoint.exists
 
 
 def test_an_engine_that_a_killed_driver_left_is_ended_and_its_lock_taken(

@@ -41,3 +41,8 @@ def test_webhooks_crds_nodes_pods_and_namespaces_count() -> None:
 def test_what_is_left_is_told_by_place_kind_and_name() -> None:
     sentence = leftovers.sentence("AWS", {"role": ["a", "b"], "VPC": ["vpc-1"]})
     assert sentence == "AWS: 1 VPC (vpc-1); 2 role (a, b)"
+
+
+def test_what_is_left_in_several_places_is_told_place_by_place() -> None:
+    found = {"Kubernetes": {"pod": ["p"]}, "AWS": {}, "state": {"resource": ["urn:x"]}}
+    assert leftovers.sentences(found) == "Kubernetes: 1 pod (p). state: 1 resource (urn:x)"
