@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 import typer
 from rich.console import Console
 
+from infra import consoles
 from infra.errors import GangwayError, MissingToolError
 from infra.operate.reports import Document, Reports, explain
 from infra.operate.runs_table import SHORT_UID, table
@@ -19,8 +20,6 @@ PROJECT_ROOT: Final = Path(__file__).resolve().parents[2]
 DEFAULT_PREFIX: Final = "logs/"
 BUCKET_OUTPUT: Final = "resultsBucket"
 FOLLOW_SECONDS: Final = 5.0
-PIPE_WIDTH: Final = 160
-"""What is not a terminal has no width of its own; nothing is left out there."""
 
 Bucket = Annotated[
     str | None, typer.Option(help="Bucket of the reports; else the stack's output is asked.")
@@ -128,7 +127,7 @@ def show(documents: list[Document], *, as_json: bool) -> None:
         for document in documents:
             typer.echo(json.dumps(document, sort_keys=True))
     elif documents:
-        console = _console()
+        console = consoles.standard_output()
         console.print(table(documents, console.width))
         for document in documents:
             if document.get("failure"):
@@ -141,11 +140,6 @@ def tell_none(source: Reports, *, run: str | None, follow: bool) -> None:
     what = f"no report of run {run!r}" if run else "no reports yet"
     more = "; waiting for one (Ctrl-C ends)" if follow else ""
     typer.echo(f"{what} in s3://{source.bucket}/{source.prefix}{more}", err=True)
-
-
-def _console() -> Console:
-    console = Console()
-    return console if console.is_terminal else Console(width=PIPE_WIDTH)
 
 
 def _mark(document: Document) -> str:

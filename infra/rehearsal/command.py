@@ -5,9 +5,9 @@ import subprocess
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from infra import consoles
 from infra.errors import GangwayError
 from infra.rehearsal.driver import DEADLINE_SECONDS, GANG_SECONDS, Rehearsal, UpReport
 from infra.rehearsal.gang_watch import GangState
@@ -26,7 +26,7 @@ Deadline = Annotated[
 
 
 def _rehearsal(environment: str, name: str | None) -> Rehearsal:
-    return Rehearsal(environment, Console(), name=name)
+    return Rehearsal(environment, consoles.standard_output(), name=name)
 
 
 @app.command()
@@ -45,7 +45,7 @@ def up(
 
 
 def _tell(rehearsal: Rehearsal, report: UpReport) -> None:
-    console = Console()
+    console = consoles.standard_output()
     parts = ", ".join(f"{part} {seconds:.1f} s" for part, seconds in report.seconds.items())
     total = sum(report.seconds.values())
     console.print(f"{rehearsal.state.name} is up in {total:.1f} s ({parts})", highlight=False)
@@ -69,7 +69,7 @@ def preview(
 @app.command()
 def status(env: Environment = "dev", name: Name = None) -> None:
     """Show which parts of the rehearsal run, and how the gang does."""
-    rehearsal, console = _rehearsal(env, name), Console()
+    rehearsal, console = _rehearsal(env, name), consoles.standard_output()
     parts = rehearsal.status()
     if not parts:
         message = (

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from infra import consoles
 from infra.rehearsal.tools.catalogue import CATALOGUE
 from infra.rehearsal.tools.plan import ToolPlan, refuse_missing
 from infra.rehearsal.tools.resolve import check, resolve
 
 _MINUTE = 60
+_WIDEST_ROW = 240
 
 
 def tools(
@@ -24,7 +25,7 @@ def tools(
     ] = False,
 ) -> None:
     """Get the programs and charts that the rehearsal runs, each once."""
-    console = Console()
+    console = consoles.standard_output(width=_WIDEST_ROW)
     wanted = names or list(CATALOGUE)
     if only_check:
         plans = check(wanted)
