@@ -49,6 +49,9 @@ _LONGEST_REASON: Final = 300
 _TELLING: Final = re.compile(r"\berror\b|\bfatal\b|\bpanic\b", re.IGNORECASE)
 """A Go program's last line is often one of a stack trace; what went wrong stands before it."""
 
+EXEC_SECONDS: Final = 1.0
+"""How long a component just started may be seen without its environment, on a busy machine."""
+
 _NEEDED_BY_ALL: Final = ("etcd", "kube-apiserver")
 
 
@@ -59,8 +62,9 @@ def up(state: StateFolder, tools: Mapping[str, Path]) -> None:
     """
     require_tools(tools)
     if _is_created(state):
-        _refuse_taken_ports(state)
-        _start_again(state, tools)
+        if not all(status(state).values()):
+            _refuse_taken_ports(state)
+            _start_again(state, tools)
     else:
         _create(state, tools)
     _publish(state)
@@ -150,7 +154,8 @@ def _create(state: StateFolder, tools: Mapping[str, Path]) -> None:
 def _clear(state: StateFolder) -> None:
     folder = state.path / "kwok"
     if folder.exists():
-        processes.stop(records(state).values(), grace_seconds=1)
+        # No grace: what they would save at an orderly end is thrown away here.
+        processes.stop(records(state).values(), grace_seconds=0)
         shutil.rmtree(folder)
 
 
@@ -297,7 +302,7 @@ def records(state: StateFolder) -> dict[str, ProcessRecord]:
             if (
                 record is not None
                 and record.is_alive
-                and processes.is_marked(record.pid, state.path)
+                and processes.is_marked(record.pid, state.path, patience_seconds=EXEC_SECONDS)
             ):
                 found[name] = record
     return found

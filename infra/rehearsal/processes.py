@@ -20,6 +20,9 @@ MARK: Final = "GANGWAY_REHEARSAL_PROCESS"
 A command line will not do: `tail -f` of a log names the folder as well.
 """
 
+PATIENT_NICE: Final = 10
+"""A tenth of an ordinary process's weight (sched(7): a step is a factor of 1.25)."""
+
 _START_TIME_TOLERANCE = 0.05
 _KILL_SECONDS = 5.0
 
@@ -92,6 +95,16 @@ def start(
         raise GangwayError(message) from error
 
 
+def step_back(pid: int) -> None:
+    """Let a process run only on what others leave of the machine.
+
+    Linux shares the processor between sessions first, so its session must step back as well.
+    """
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, pid, PATIENT_NICE)
+        Path(f"/proc/{pid}/autogroup").write_text(str(PATIENT_NICE), encoding="ascii")
+
+
 def stop(records: Iterable[ProcessRecord], *, grace_seconds: float) -> None:
     """End processes and their groups: SIGTERM, then SIGKILL for what outlives the grace.
 
@@ -139,12 +152,30 @@ def belonging_to(folder: Path) -> list[ProcessRecord]:
     return found
 
 
-def is_marked(pid: int, folder: Path) -> bool:
-    """Whether the process was started with the mark of the rehearsal in `folder`."""
+def is_marked(pid: int, folder: Path, *, patience_seconds: float = 0.0) -> bool:
+    """Whether the process was started with the mark of the rehearsal in `folder`.
+
+    A process that is just being started has no environment at all for a moment, while its program
+    takes the place of its parent's; `patience_seconds` is how long that may last.
+    """
     try:
-        return bool(psutil.Process(pid).environ().get(MARK) == str(folder))
+        process = psutil.Process(pid)
+        environment = _environment(process)
+        with contextlib.suppress(DeadlineExceededError):
+            environment = environment or wait_until(
+                lambda: _environment(process),
+                what=f"the start of process {pid}",
+                deadline_seconds=patience_seconds,
+                every_seconds=0.01,
+            )
     except (psutil.Error, OSError):
         return False
+    return environment.get(MARK) == str(folder)
+
+
+def _environment(process: psutil.Process) -> dict[str, str]:
+    environment: dict[str, str] = process.environ()
+    return environment
 
 
 def last_lines(log: Path, count: int = 3) -> str:

@@ -4,6 +4,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from infra.errors import GangwayError
@@ -85,3 +86,39 @@ def test_the_end_of_a_log_explains_in_one_line(tmp_path: Path) -> None:
     log.write_text("a\nb\n\nc\n", encoding="utf-8")
     assert processes.last_lines(log, 2) == "c"
     assert processes.last_lines(log, 3) == "b | c"
+
+
+def test_a_whole_session_steps_back(tmp_path: Path) -> None:
+    record, _ = _started(tmp_path, SLEEPER)
+    processes.step_back(record.pid)
+    assert os.getpriority(os.PRIO_PROCESS, record.pid) == processes.PATIENT_NICE
+    session = Path(f"/proc/{record.pid}/autogroup")
+    if session.exists():
+        assert session.read_text(encoding="ascii").split()[-1] == str(processes.PATIENT_NICE)
+    processes.stop([record], grace_seconds=2)
+
+
+def test_a_process_that_is_gone_need_not_step_back(tmp_path: Path) -> None:
+    record, _ = _started(tmp_path, SLEEPER)
+    processes.stop([record], grace_seconds=2)
+    processes.step_back(record.pid)
+
+
+class Starting(psutil.Process):
+    """A process whose program is being put in place: its environment is empty for some looks."""
+
+    looks = 3
+
+    def environ(self) -> dict[str, str]:
+        Starting.looks -= 1
+        return {} if Starting.looks >= 0 else {processes.MARK: "/the/folder"}
+
+
+@pytest.mark.parametrize(("patience_seconds", "found"), [(5.0, True), (0.0, False)])
+def test_a_process_that_is_just_starting_is_waited_for_when_asked(
+    monkeypatch: pytest.MonkeyPatch, patience_seconds: float, found: bool
+) -> None:
+    monkeypatch.setattr(Starting, "looks", 3)
+    monkeypatch.setattr(psutil, "Process", Starting)
+    folder = Path("/the/folder")
+    assert processes.is_marked(os.getpid(), folder, patience_seconds=patience_seconds) is found
