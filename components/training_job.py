@@ -1,7 +1,7 @@
 """The gang: a Volcano Job whose pods start together or not at all, and what they need beside."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -32,6 +32,9 @@ class TrainingJobArgs:
     a replacement that applies on the server's is a dry run over the live Job, and Volcano refuses
     that as an update of what cannot change. Left out, it is the component's provider.
 
+    `job_after` is what the Job alone waits for and is destroyed before; namespace, account and
+    files beside it need none of it.
+
     `user_scripts` are mounted beside it: the package then runs `train(context)` of their
     `train.py` in place of its own task, with the same identity, environment and report.
 
@@ -49,6 +52,7 @@ class TrainingJobArgs:
     service_account: str
     worker: WorkerArgs
     workers: int
+    job_after: Sequence[pulumi.Resource] = ()
     job_provider: pulumi.ProviderResource | None = None
     user_scripts: Mapping[str, str] = field(default_factory=dict)
 
@@ -158,8 +162,9 @@ class TrainingJob(pulumi.ComponentResource):
     """Namespace, service account, the trainer's files, and the Job.
 
     A run is what the Job's spec says: any change but the number of workers is another run, the
-    old job deleted before the new one is created under the same name. Let it depend on the
-    readiness of Volcano and on the pod identity association, which a pod gets when it is created.
+    old job deleted before the new one is created under the same name. Let it depend on the nodes
+    that its pods run on, and on the pod identity association, which a pod gets when it is created;
+    `job_after` takes the readiness of Volcano.
     """
 
     job_name: pulumi.Output[str]
@@ -198,7 +203,7 @@ class TrainingJob(pulumi.ComponentResource):
                 parent=self,
                 # Under a fixed name the new job must not exist when the old one is deleted.
                 delete_before_replace=True,
-                depends_on=needed,
+                depends_on=[*args.job_after, *needed],
                 provider=args.job_provider,
                 replace_on_changes=["metadata.annotations"],
             ),

@@ -46,7 +46,8 @@ def deploy(settings: Settings) -> Exports:
         queues[settings.training_job.queue],
         bucket,
         identity,
-        [volcano, plugin, identity, *gpu_nodes, *autoscaler],
+        [cluster_addons, *gpu_nodes],
+        [volcano, plugin, *autoscaler],
     )
     return _exports(plan, cluster, bucket, job)
 

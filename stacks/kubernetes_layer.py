@@ -159,13 +159,19 @@ def training_job(
     bucket: ResultsBucket,
     identity: TrainerIdentity,
     earlier: Sequence[pulumi.Resource],
+    controllers: Sequence[pulumi.Resource],
 ) -> TrainingJob:
-    """The gang and what it runs; the job itself goes `through` a provider of its own."""
+    """The gang and what it runs; the job itself goes `through` a provider of its own.
+
+    All of it comes after what is `earlier`, nodes above all: at the end pods go before them. Only
+    the Job needs the `controllers`, so its namespace goes beside theirs, as each takes its time.
+    """
     wanted, training = plan.settings.training_job, plan.settings.training
     return TrainingJob(
         "training",
         TrainingJobArgs(
             environment=_training_environment(plan, bucket, identity),
+            job_after=controllers,
             job_provider=through,
             max_retry=wanted.max_retry,
             name=wanted.name,
@@ -178,7 +184,7 @@ def training_job(
             worker=_worker(plan),
             workers=wanted.workers,
         ),
-        after(*earlier, providers=[provider]),
+        after(identity, *earlier, providers=[provider]),
     )
 
 

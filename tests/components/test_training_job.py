@@ -4,6 +4,7 @@ from dataclasses import fields
 from typing import Any
 
 import pulumi
+import pulumi_kubernetes as k8s
 import pytest
 
 from components.training_job import (
@@ -104,6 +105,17 @@ def test_another_number_of_workers_is_updated_in_place(recording: Recording) -> 
 
 def test_the_old_job_goes_before_the_new_one_comes(recording: Recording) -> None:
     assert recording.one(JOB).delete_before_replace is True
+
+
+def test_only_the_job_waits_for_what_it_is_told_to() -> None:
+    def program() -> None:
+        scheduler = k8s.helm.v3.Release("volcano", chart="volcano")
+        TrainingJob("gang-train", job(job_after=[scheduler]))
+
+    made = record(program)
+    scheduler = made.one("kubernetes:helm.sh/v3:Release").urn
+    assert scheduler in made.one(JOB).depends_on
+    assert scheduler not in made.one("kubernetes:core/v1:Namespace").depends_on
 
 
 def test_namespace_enforces_restricted(recording: Recording) -> None:

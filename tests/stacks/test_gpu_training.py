@@ -151,6 +151,8 @@ ORDER = [
     ("Job training", "BucketPolicy results", "no result travels before the bucket is closed"),
     ("Job training", "ConfigMap training-trainer", "the pods mount it"),
     ("Job training", "ServiceAccount training", "the pods run as it"),
+    ("Namespace training", "NodeGroup gpu-use1-az4", "at the end pods go before their nodes"),
+    ("Namespace training", "Addon cluster-addons-coredns", "its pods find each other by name"),
 ]
 
 
@@ -174,6 +176,7 @@ PARALLEL = [
     ("NodeGroup gpu-use1-az4", "NodeGroup system"),
     ("Release device-plugin", "Release volcano"),
     ("Bucket", "Cluster"),
+    ("Namespace training", "Release volcano"),
     ("Key", "Vpc"),
 ]
 
