@@ -5,6 +5,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from infra.errors import GangwayError
+from infra.importing import uncollected
 
 if TYPE_CHECKING:
     import typer
@@ -47,7 +48,8 @@ def application(words: list[str]) -> "typer.Typer":
     for name, (module, attribute, help_line) in COMMANDS.items():
         target: Any = _not_called
         if words[:1] == [name]:
-            target = getattr(importlib.import_module(module), attribute)
+            with uncollected():
+                target = getattr(importlib.import_module(module), attribute)
         if isinstance(target, typer.Typer):
             app.add_typer(target, name=name, help=help_line)
         else:

@@ -6,6 +6,7 @@ rehearsal. Only values differ: charts come from files that are here already.
 
 import contextlib
 import functools
+import importlib
 import os
 import secrets
 import shutil
@@ -20,8 +21,8 @@ import psutil
 import yaml
 from pulumi import automation
 
-from infra.__main__ import run as program
 from infra.errors import GangwayError
+from infra.importing import uncollected
 from infra.rehearsal import processes
 from infra.rehearsal.aws.shims import write_shims
 from infra.rehearsal.checkpoint import Checkpoint, is_unfinished_release
@@ -39,6 +40,9 @@ END_SECONDS: Final = 10
 
 AFTERTHOUGHTS: Final = ("update failed", "preview failed", "Resource monitor has terminated")
 """Errors that the engine adds to a failure without a reason of their own."""
+
+PROGRAM: Final = "infra.__main__"
+"""The module of the Pulumi program. It brings the SDKs along, a second of imports and more."""
 
 OnEvent = Callable[[automation.EngineEvent], Any]
 
@@ -199,6 +203,21 @@ class Engine:
         """
         processes.stop(list(left_engines(self._state)), grace_seconds=END_SECONDS)
         shutil.rmtree(self._home / "backend" / ".pulumi" / "locks", ignore_errors=True)
+
+
+def program() -> None:
+    """The program, as the engine runs it; destroying asks for none, so it is imported here."""
+    importlib.import_module(PROGRAM).run()
+
+
+def load_program() -> None:
+    """Begin to import the program while others work: machine, engine, plugins."""
+
+    def load() -> None:
+        with uncollected():
+            importlib.import_module(PROGRAM)
+
+    threading.Thread(target=load, name="program", daemon=True).start()
 
 
 def quiet_readers() -> None:

@@ -6,9 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import boto3
-from botocore.config import Config
-
 from infra.rehearsal.aws import server
 from infra.rehearsal.aws.clock import Clock
 from infra.rehearsal.aws.store import Store
@@ -57,18 +54,7 @@ class Account:
         key = (service, self.region, endpoint)
         with self._lock:
             if key not in self._clients:
-                self._clients[key] = boto3.client(
-                    service,
-                    endpoint_url=endpoint,
-                    region_name=self.region,
-                    aws_access_key_id="rehearsal",
-                    aws_secret_access_key="rehearsal",  # noqa: S106 - moto takes any
-                    config=Config(
-                        retries={"total_max_attempts": 1},
-                        max_pool_connections=50,
-                        s3={"addressing_style": "path"},
-                    ),
-                )
+                self._clients[key] = _client(service, self.region, endpoint)
             return self._clients[key]
 
     @property
@@ -81,3 +67,22 @@ class Account:
         """Return an ARN of this account."""
         region = "" if is_global else self.region
         return f"arn:{PARTITION}:{service}:{region}:{ACCOUNT_ID}:{path}"
+
+
+def _client(service: str, region: str, endpoint: str) -> Any:
+    # A fifth of a second that whoever only looks at an account, or plans, need not spend.
+    import boto3  # noqa: PLC0415 - see above
+    from botocore.config import Config  # noqa: PLC0415 - see above
+
+    return boto3.client(
+        service,
+        endpoint_url=endpoint,
+        region_name=region,
+        aws_access_key_id="rehearsal",
+        aws_secret_access_key="rehearsal",  # noqa: S106 - moto takes any
+        config=Config(
+            retries={"total_max_attempts": 1},
+            max_pool_connections=50,
+            s3={"addressing_style": "path"},
+        ),
+    )

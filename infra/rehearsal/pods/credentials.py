@@ -20,6 +20,9 @@ AssumeRole = Callable[[str, str], Mapping[str, str]]
 """Role ARN and session name -> AccessKeyId, SecretAccessKey, Token, Expiration."""
 
 PATH: Final = "/v1/credentials"
+STOP_LOOK_SECONDS: Final = 0.05
+"""How often the server looks whether it is to stop."""
+
 RENEW_SECONDS: Final = 1800
 """Half of what an assumed role's credentials last."""
 
@@ -41,7 +44,10 @@ class CredentialServer:
         self._server = http.server.ThreadingHTTPServer((LOOPBACK, 0), self._handler())
         self._server.daemon_threads = True
         self._thread = threading.Thread(
-            target=self._server.serve_forever, name="credentials", daemon=True
+            target=self._server.serve_forever,
+            args=(STOP_LOOK_SECONDS,),
+            name="credentials",
+            daemon=True,
         )
 
     def start(self) -> None:

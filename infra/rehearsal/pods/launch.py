@@ -51,13 +51,17 @@ class Surroundings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Launch:
-    """A process to start; `ports` maps the container's ports to local ones."""
+    """A process to start; `ports` maps the container's ports to local ones.
+
+    A patient one leaves the machine to the rest of the rehearsal, which is elsewhere on AWS.
+    """
 
     command: list[str]
     environment: dict[str, str]
     directory: Path
     ports: dict[int, int]
     serving_port: int | None
+    is_patient: bool = False
 
 
 def prepare(
@@ -84,7 +88,12 @@ def prepare(
     )
     command, ports, serving = _command(container, words, environment, surroundings)
     return Launch(
-        command=command, environment=environment, directory=root, ports=ports, serving_port=serving
+        command=command,
+        environment=environment,
+        directory=root,
+        ports=ports,
+        serving_port=serving,
+        is_patient=is_trainer(container),
     )
 
 

@@ -78,6 +78,8 @@ class ContainerLife:
             environment=launch.environment,
             directory=launch.directory,
         )
+        if launch.is_patient:
+            processes.step_back(self._process.pid)
         self._started = time.monotonic()
         self.state.start()
 

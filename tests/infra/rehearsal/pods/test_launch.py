@@ -118,6 +118,21 @@ def test_a_training_pod_runs_in_its_frameworks_interpreter(
     assert started.environment["AWS_ENDPOINT_URL"] == "http://127.0.0.1:5000"
 
 
+@pytest.mark.parametrize(
+    ("container", "patient"),
+    [
+        ({"command": ["python", "-m", "trainer"]}, True),
+        ({"image": "x/vc-scheduler:1"}, False),
+        ({"image": "x/cluster-autoscaler:1"}, False),
+    ],
+    ids=["trainer", "scheduler", "autoscaler"],
+)
+def test_only_training_leaves_the_machine_to_the_rest(
+    tmp_path: Path, container: dict[str, Any], patient: bool
+) -> None:
+    assert _prepare(tmp_path, container).is_patient is patient
+
+
 def test_rejects_a_program_that_was_not_resolved(tmp_path: Path) -> None:
     with pytest.raises(MissingToolError, match="kubectl is missing"):
         _prepare(tmp_path, {"image": "kubectl:1"}, dataclasses.replace(SURROUNDINGS, tools={}))

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from infra.rehearsal import processes
 from infra.rehearsal.pods.launch import Launch
 from infra.rehearsal.pods.life import FIRST_BACK_OFF_SECONDS, ContainerLife
+from infra.rehearsal.processes import ProcessRecord
 from infra.waiting import wait_until
 
 
@@ -50,20 +52,33 @@ def test_a_container_that_is_to_run_again_waits_first_and_longer_each_time(
     assert life.state.restarts == 1
 
 
-def test_a_stopped_container_has_no_process(tmp_path: Path) -> None:
+def _started(tmp_path: Path, *, is_patient: bool = False) -> tuple[ContainerLife, ProcessRecord]:
     life = ContainerLife({"name": "c", "image": "i"}, tmp_path / "c.log")
-    command = [sys.executable, "-c", "import time; time.sleep(60)"]
     life.start(
         Launch(
-            command=command,
+            command=[sys.executable, "-c", "import time; time.sleep(60)"],
             environment=dict(os.environ),
             directory=tmp_path,
             ports={},
             serving_port=None,
+            is_patient=is_patient,
         )
     )
-    record = life.record
-    assert record is not None
+    assert life.record is not None
+    return life, life.record
+
+
+@pytest.mark.parametrize("is_patient", [True, False])
+def test_a_patient_container_has_the_lower_priority(tmp_path: Path, is_patient: bool) -> None:
+    life, record = _started(tmp_path, is_patient=is_patient)
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    expected = processes.PATIENT_NICE if is_patient else own
+    assert os.getpriority(os.PRIO_PROCESS, record.pid) == expected
+    life.stop(5)
+
+
+def test_a_stopped_container_has_no_process(tmp_path: Path) -> None:
+    life, record = _started(tmp_path)
     life.stop(5)
     assert not record.is_alive
     assert life.record is None
