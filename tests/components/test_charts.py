@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pulumi
 import pulumi_kubernetes as k8s
 import pytest
 
@@ -65,6 +66,27 @@ def test_version_is_always_pinned(source: dict[str, str]) -> None:
 )
 def test_release_is_fixed_awaited_and_undone_on_failure(key: str, value: object) -> None:
     assert release()[key] == value
+
+
+def test_a_releases_own_namespace_holds_its_pods_to_a_level() -> None:
+    def program() -> None:
+        charts.release_in_own_namespace(
+            "tool",
+            charts.ChartSource(pin=PIN),
+            namespace="tools",
+            pod_security_level="baseline",
+            release_name="tool",
+            values={},
+            opts=pulumi.ResourceOptions(),
+        )
+
+    made = record(program)
+    namespace, release = made.one("kubernetes:core/v1:Namespace"), made.one(RELEASE)
+    assert namespace.inputs["metadata"] == {
+        "labels": {"pod-security.kubernetes.io/enforce": "baseline"},
+        "name": "tools",
+    }
+    assert namespace.urn in release.depends_on
 
 
 def test_rejects_two_sources() -> None:

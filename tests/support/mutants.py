@@ -187,9 +187,27 @@ MUTANTS = (
     _component("charts", "atomic=True,", "", "a failed install blocks the next"),
     _component(
         "volcano",
-        'metadata={"name": NAMESPACE, "labels": pod_security.namespace_labels("baseline")},',
-        'metadata={"name": NAMESPACE},',
+        'pod_security_level="baseline",',
+        'pod_security_level="privileged",',
         "Volcano's namespace admits any pod",
+    ),
+    _component(
+        "charts",
+        '"labels": pod_security.namespace_labels(pod_security_level)',
+        "",
+        "a release's namespace admits any pod",
+    ),
+    _component(
+        "training_job",
+        "depends_on=[*args.job_after, *needed],",
+        "depends_on=needed,",
+        "the job waits for no controller",
+    ),
+    _component(
+        "cluster_autoscaler",
+        '"bypassed-scheduler-names": NO_SCHEDULER,',
+        "",
+        "a gang waits half a minute before its nodes are asked for",
     ),
     _component(
         "volcano",
@@ -259,8 +277,8 @@ MUTANTS = (
     ),
     _component(
         "training_job",
-        "depends_on=needed,",
-        "",
+        "depends_on=[*args.job_after, *needed],",
+        "depends_on=list(args.job_after),",
         "pods start before their account and files",
     ),
     _component(
@@ -344,7 +362,7 @@ MUTANTS = (
     ),
     Mutant(
         path="stacks/gpu_training.py",
-        old="[volcano, plugin, identity, *gpu_nodes, *autoscaler],",
+        old="[volcano, plugin, *autoscaler],",
         new="[],",
         tests=STACK_TESTS,
         what="job waits for nothing",
