@@ -71,6 +71,10 @@ rehearse: $(INSTALLED) ## bring an environment up on this machine, only AWS emul
 rehearse-down: $(INSTALLED) ## take the rehearsal down and prove that nothing is left
 	@$(BIN)/gangway rehearse down --env $(ENV)
 
+.PHONY: bench
+bench: $(INSTALLED) ## measure the rehearsal: up, preview, down, memory (ROUNDS=1)
+	@$(BIN)/gangway rehearse bench --env $(ENV) --rounds $(or $(ROUNDS),1)
+
 .PHONY: demo
 demo: $(INSTALLED) ## default scheduler and Volcano side by side on a rehearsal
 	@$(BIN)/gangway demo

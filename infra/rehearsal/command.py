@@ -5,10 +5,12 @@ import subprocess
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.table import Table
 
 from infra import consoles
 from infra.errors import GangwayError
+from infra.rehearsal.bench import measure, table
 from infra.rehearsal.driver import DEADLINE_SECONDS, GANG_SECONDS, Rehearsal, UpReport
 from infra.rehearsal.gang_watch import GangState
 from infra.rehearsal.tools.command import tools
@@ -105,6 +107,24 @@ def down(
 ) -> None:
     """Destroy the stack, prove that nothing is left, end every process."""
     _rehearsal(env, name).down(deadline_seconds=deadline, force=force)
+
+
+@app.command()
+def bench(
+    env: Environment = "dev",
+    name: Annotated[str, typer.Option(help="Name of the rehearsal that is measured.")] = "bench",
+    rounds: Annotated[int, typer.Option(min=1, help="Lives of a rehearsal, one by one.")] = 1,
+) -> None:
+    """Measure up, preview and down from nothing, and the memory of it all."""
+    console = consoles.standard_output()
+    rehearsal = Rehearsal(env, Console(quiet=True), name=name)
+    measured = [measure(rehearsal, console.print) for _ in range(rounds)]
+    rows = Table(box=None, pad_edge=False)
+    for heading in ("figure", "rounds", "limit", ""):
+        rows.add_column(heading, overflow="fold")
+    for row in table(measured):
+        rows.add_row(*row)
+    console.print(rows)
 
 
 @app.command()

@@ -11,6 +11,7 @@ import pytest
 from infra import cli
 from infra.errors import GangwayError, MissingToolError
 from infra.rehearsal import command
+from infra.rehearsal.bench import Round
 from infra.rehearsal.driver import ROOT_VARIABLE, UpReport
 from infra.rehearsal.gang_watch import GangState
 from infra.rehearsal.state import StateFolder
@@ -123,6 +124,22 @@ def test_preview_and_down_pass_their_options_on(played: PlayedRehearsal, run: Ru
         ("preview", {"deadline_seconds": 9}),
         ("down", {"deadline_seconds": 7, "force": True}),
     ]
+
+
+def test_bench_measures_as_many_lives_as_asked_and_shows_each(
+    played: PlayedRehearsal,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lives = iter(
+        Round(up=up, preview=7.0, down=16.0, memory=1400.0, yardstick=1.0) for up in (31.0, 50.0)
+    )
+    monkeypatch.setattr(command, "measure", lambda rehearsal, tell: next(lives))
+    assert run("bench", "--rounds", "2") == 0
+    said = capsys.readouterr().out
+    assert "31.0, 50.0" in said
+    assert "missed" in said
 
 
 def test_status_shows_parts_and_gang(
