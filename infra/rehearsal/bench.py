@@ -22,7 +22,9 @@ LIMITS: Final[Mapping[str, float]] = {"up": 40, "preview": 8, "down": 20, "memor
 """Seconds, and for memory MiB: what the rehearsal is to keep on two cores."""
 
 CALL: Final = "from infra.cli import main; main()"
-SAMPLE_SECONDS: Final = 0.2
+SAMPLE_SECONDS: Final = 1.0
+"""A sample walks the pages of every process, which the commands must not pay for."""
+
 TRAINING_SECONDS: Final = 300
 YARDSTICK_LOOPS: Final = 20_000_000
 

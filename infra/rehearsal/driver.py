@@ -112,11 +112,11 @@ class Rehearsal:
         this call began away again.
         """
         tools = self.tools
-        engine.load_program()
         self._tell_what_cannot_train(changes)
         seconds: dict[str, float] = {}
         fresh = not self.state.exists
         with self._driven(), self._taken_away_when_interrupted(fresh):
+            engine.load_program()
             with _timed(seconds, "machine"):
                 self._machine(tools, fresh)
             with _timed(seconds, "stack"):
@@ -132,9 +132,9 @@ class Rehearsal:
         deadline_seconds: float = DEADLINE_SECONDS,
     ) -> Mapping[str, int]:
         """What `up` would change, by operation, planned by the real engine."""
-        engine.load_program()
         tools, fresh = self.tools, not self.state.exists
         with self._driven(), self._taken_away_when_interrupted(fresh):
+            engine.load_program()
             self._machine(tools, fresh)
             view = self._run("preview", changes, deadline_seconds, Engine.preview)
         return view.progress.counts()

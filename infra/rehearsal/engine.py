@@ -211,13 +211,17 @@ def program() -> None:
 
 
 def load_program() -> None:
-    """Begin to import the program while others work: machine, engine, plugins."""
+    """Begin to import the program while others work: machine, engine, plugins.
+
+    What fails here fails again, and is told, when the engine asks for the program. The process
+    waits for the thread at its end: an import must not be torn off.
+    """
 
     def load() -> None:
-        with uncollected():
+        with uncollected(), contextlib.suppress(Exception):
             importlib.import_module(PROGRAM)
 
-    threading.Thread(target=load, name="program", daemon=True).start()
+    threading.Thread(target=load, name="program").start()
 
 
 def quiet_readers() -> None:

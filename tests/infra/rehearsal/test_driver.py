@@ -56,6 +56,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> PlayedMachine:
     monkeypatch.setattr(driver, "resolve", lambda catalogue, console: {"kubectl": Path("kubectl")})
     monkeypatch.setattr(driver, "SETTLE_SECONDS", 0)
     monkeypatch.setattr(engine, "quiet_readers", lambda: None)
+    monkeypatch.setattr(engine, "load_program", lambda: None)
     monkeypatch.setattr(engine, "chart_directory", lambda state, tools: state.path / "charts")
     for name in ("up", "preview", "refresh", "destroy"):
         monkeypatch.setattr(Engine, name, played.call(name))

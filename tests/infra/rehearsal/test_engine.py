@@ -122,6 +122,20 @@ def test_charts_lie_under_the_names_that_the_stack_looks_for(
     assert all(path.read_bytes() == b"chart" for path in folder.iterdir())
 
 
+@pytest.mark.parametrize("module", ["tests.support.no_such_module", "tests.support"])
+def test_the_program_is_loaded_beforehand_and_told_of_later(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], module: str
+) -> None:
+    monkeypatch.setattr(engine, "PROGRAM", module)
+    engine.load_program()
+    for thread in threading.enumerate():
+        if thread.name == "program":
+            thread.join(timeout=10)
+    assert capsys.readouterr().err == ""
+    with pytest.raises((ModuleNotFoundError, AttributeError)):
+        engine.program()
+
+
 def test_only_the_engines_readers_fail_in_silence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
