@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from infra.errors import GangwayError
+
 RELEASE: Final = "kubernetes:helm.sh/v3:Release"
 OF_THE_ENGINE: Final = ("pulumi:pulumi:Stack", "pulumi:providers:")
 """Types that hold nothing in the world."""
@@ -13,10 +15,14 @@ OF_THE_ENGINE: Final = ("pulumi:pulumi:Stack", "pulumi:providers:")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Checkpoint:
-    """One stack's checkpoint in a backend folder, as it is at each look."""
+    """One stack's checkpoint in a backend folder, as it is at each look.
+
+    Raises GangwayError naming the `remedy` when it was cut short.
+    """
 
     backend: Path
     stack: str
+    remedy: str
 
     @property
     def exists(self) -> bool:
@@ -44,8 +50,14 @@ class Checkpoint:
 
     def _latest(self) -> Iterator[Mapping[str, Any]]:
         for path in self._files():
-            document = json.loads(path.read_text(encoding="utf-8"))
-            yield document.get("checkpoint", {}).get("latest") or {}
+            try:
+                document = json.loads(path.read_text(encoding="utf-8"))
+                yield document.get("checkpoint", {}).get("latest") or {}
+            except (AttributeError, ValueError) as error:
+                message = (
+                    f"the stack's state {path} is not readable ({error}): `{self.remedy}` clears it"
+                )
+                raise GangwayError(message) from error
 
     def _files(self) -> Iterator[Path]:
         return (self.backend / ".pulumi" / "stacks").rglob(f"{self.stack}.json")

@@ -2,14 +2,15 @@
 
 import os
 import subprocess
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from infra import consoles
-from infra.errors import GangwayError
+from infra.errors import GangwayError, UsageError
 from infra.rehearsal.bench import measure, table
 from infra.rehearsal.driver import DEADLINE_SECONDS, GANG_SECONDS, Rehearsal, UpReport
 from infra.rehearsal.gang_watch import GangState
@@ -22,8 +23,28 @@ Environment = Annotated[str, typer.Option("--env", help="Which Pulumi.<env>.yaml
 Name = Annotated[
     str | None, typer.Option(help="Name of the rehearsal, when several run side by side.")
 ]
+LONGEST_SECONDS: Final = 86_400
+
+
+def _seconds(option: str, least: int) -> Callable[[float], float]:
+    """A check of a time: typer's own takes infinity and things that are no numbers."""
+
+    def checked(value: float) -> float:
+        if not least <= value <= LONGEST_SECONDS:
+            message = f"{option} is {value:g}; allowed: {least} to {LONGEST_SECONDS} seconds"
+            raise UsageError(message)
+        return value
+
+    return checked
+
+
 Deadline = Annotated[
-    float, typer.Option("--deadline", min=1, help="Seconds after which the engine is ended.")
+    float,
+    typer.Option(
+        "--deadline",
+        callback=_seconds("--deadline", 1),
+        help="Seconds after which the engine is ended.",
+    ),
 ]
 
 
@@ -37,7 +58,10 @@ def up(
     name: Name = None,
     deadline: Deadline = DEADLINE_SECONDS,
     gang: Annotated[
-        float, typer.Option(min=0, help="Seconds to wait for the gang; 0 does not wait.")
+        float,
+        typer.Option(
+            callback=_seconds("--gang", 0), help="Seconds to wait for the gang; 0 does not wait."
+        ),
     ] = GANG_SECONDS,
 ) -> None:
     """Bring the environment up and wait until its gang is bound."""
@@ -81,13 +105,20 @@ def status(env: Environment = "dev", name: Name = None) -> None:
         raise GangwayError(message)
     table = Table.grid(padding=(0, 2))
     for part, runs in parts.items():
-        table.add_row(part, "runs" if runs else "is gone; `gangway rehearse up` starts it again")
+        again = f"is gone; `gangway rehearse up {rehearsal.arguments}` tells or mends it"
+        table.add_row(part, "runs" if runs else again)
     console.print(table)
     if parts.get("kube-apiserver"):
-        gang = rehearsal.gang()
-        console.print(_gang_line(gang), highlight=False)
+        console.print(_gang_now(rehearsal), highlight=False)
     if not all(parts.values()):
         raise typer.Exit(1)
+
+
+def _gang_now(rehearsal: Rehearsal) -> str:
+    try:
+        return _gang_line(rehearsal.gang())
+    except GangwayError as error:
+        return f"gang: not known, as {error}"
 
 
 def _gang_line(gang: GangState | None) -> str:

@@ -5,6 +5,7 @@ so it also repairs: a component that was killed is started again.
 """
 
 import base64
+import contextlib
 import os
 import re
 import secrets
@@ -219,7 +220,15 @@ def _last_error(log: Path) -> str:
 def _ended(state: StateFolder) -> list[str]:
     """Components that were started and run no more."""
     running = records(state)
-    return [name for name in COMPONENTS if _pid_file(state, name).exists() and name not in running]
+    return [name for name in COMPONENTS if _recorded_pid(state, name) and name not in running]
+
+
+def _recorded_pid(state: StateFolder, component: str) -> int | None:
+    """The component's process id; None before kwokctl has written it, which takes two steps."""
+    text = ""
+    with contextlib.suppress(FileNotFoundError):
+        text = _pid_file(state, component).read_text(encoding="utf-8").strip()
+    return int(text) if text.isdigit() else None
 
 
 def _end_of(state: StateFolder, component: str) -> str:
@@ -296,9 +305,9 @@ def records(state: StateFolder) -> dict[str, ProcessRecord]:
     """Component -> its running process."""
     found = {}
     for name in COMPONENTS:
-        pid_file = _pid_file(state, name)
-        if pid_file.exists() and (text := pid_file.read_text(encoding="utf-8").strip()).isdigit():
-            record = ProcessRecord.of(name, int(text))
+        pid = _recorded_pid(state, name)
+        if pid is not None:
+            record = ProcessRecord.of(name, pid)
             if (
                 record is not None
                 and record.is_alive

@@ -2,12 +2,14 @@
 
 import copy
 import errno
+import functools
 import os
 import re
 import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,11 +29,14 @@ from infra.rehearsal import (
     processes,
     supervisor,
 )
+from infra.rehearsal.aws import server as aws_server
+from infra.rehearsal.aws.account import remembered_region
+from infra.rehearsal.checkpoint import Checkpoint
 from infra.rehearsal.engine import Engine
 from infra.rehearsal.gang_watch import GangState
 from infra.rehearsal.kubernetes_api import KubernetesApi
 from infra.rehearsal.live import LiveView
-from infra.rehearsal.state import OlderStateError, StateFolder, write_failure
+from infra.rehearsal.state import NAME, OlderStateError, StateFolder, write_failure
 from infra.rehearsal.tools.catalogue import CATALOGUE
 from infra.rehearsal.tools.resolve import resolve
 from infra.waiting import wait_until
@@ -47,7 +52,25 @@ GANG_SECONDS: Final = 180
 LEFT_BEHIND: Final = re.compile(r"already exists|AlreadyExists|already in use|still in use")
 """What an engine meets that knows nothing of a thing which its killed predecessor made."""
 
-FOLDER_FAILURES: Final = frozenset({errno.EACCES, errno.EDQUOT, errno.ENOSPC, errno.EROFS})
+FOLDER_FAILURES: Final = frozenset(
+    {
+        errno.EACCES,
+        errno.EDQUOT,
+        errno.ENAMETOOLONG,
+        errno.ENOENT,
+        errno.ENOSPC,
+        errno.ENOTDIR,
+        errno.EPERM,
+        errno.EROFS,
+    }
+)
+UNFIT_IN_PATHS: Final = re.compile(r"""[\s,;'"$\\]""")
+"""kwokctl hands paths on in lists and command lines of its own."""
+
+DESTROYING: Final = "destroying"
+"""Section of the state folder: a destroy has begun and did not end."""
+
+INTERRUPT_SECONDS: Final = 30
 SETTLE_SECONDS: Final = 60
 """Nodes go with their instances and pods with their nodes, a moment after the stack is gone."""
 
@@ -74,11 +97,21 @@ class Rehearsal:
     ) -> None:
         ambient.shield(os.environ)
         self.environment = environment
-        self.state = StateFolder.named(name or environment, root or state_root())
+        self.state = _state_folder(environment, name, root or state_root())
         self._console = console
-        self._raw = _raw_settings(environment)
-        self.settings = _parsed(self._raw, environment)
         self._tools: Mapping[str, Path] = {}
+
+    @functools.cached_property
+    def settings(self) -> Settings:
+        """The environment's settings. Raises GangwayError naming every mistake in its file.
+
+        Read when they are asked for: a rehearsal can be ended while its file is broken.
+        """
+        return _parsed(self._raw, self.environment)
+
+    @functools.cached_property
+    def _raw(self) -> dict[str, Any]:
+        return _raw_settings(self.environment)
 
     @property
     def tools(self) -> Mapping[str, Path]:
@@ -111,14 +144,16 @@ class Rehearsal:
         there already is kept, so a second call changes nothing. Ctrl-C takes a rehearsal that
         this call began away again.
         """
+        _parsed({**self._raw, **(changes or {})}, self.environment)
         tools = self.tools
-        self._tell_what_cannot_train(changes)
         seconds: dict[str, float] = {}
         fresh = not self.state.exists
         with self._driven(), self._taken_away_when_interrupted(fresh):
             engine.load_program()
             with _timed(seconds, "machine"):
                 self._machine(tools, fresh)
+            self._tell_what_cannot_train(changes)
+            self._settle(deadline_seconds)
             with _timed(seconds, "stack"):
                 view = self._run("up", changes, deadline_seconds, Engine.up)
             with _timed(seconds, "gang"):
@@ -132,15 +167,18 @@ class Rehearsal:
         deadline_seconds: float = DEADLINE_SECONDS,
     ) -> Mapping[str, int]:
         """What `up` would change, by operation, planned by the real engine."""
+        _parsed({**self._raw, **(changes or {})}, self.environment)
         tools, fresh = self.tools, not self.state.exists
         with self._driven(), self._taken_away_when_interrupted(fresh):
             engine.load_program()
             self._machine(tools, fresh)
+            self._settle(deadline_seconds)
             view = self._run("preview", changes, deadline_seconds, Engine.preview)
         return view.progress.counts()
 
     def refresh(self, *, deadline_seconds: float = DEADLINE_SECONDS) -> Mapping[str, int]:
         """Read what exists into the stack's state; returns operations by kind."""
+        _ = self.settings
         tools = self.tools
         with self._driven():
             self._machine(tools)
@@ -164,7 +202,8 @@ class Rehearsal:
                 if not force and self._can_destroy():
                     self._destroy(deadline_seconds)
                 self._remove()
-        shutil.rmtree(self.state.path, ignore_errors=True)
+            # Held until it is gone: another command must not begin in a folder that goes.
+            shutil.rmtree(self.state.path, ignore_errors=True)
         self._console.print(f"rehearsal {self.state.name} is gone: no process, no file is left")
 
     def status(self) -> dict[str, bool]:
@@ -173,6 +212,7 @@ class Rehearsal:
             return {}
         return {
             **control_plane.status(self.state),
+            "emulated AWS": aws_server.is_running(self.state.path),
             "supervisor": supervisor.is_running(self.state),
         }
 
@@ -187,10 +227,13 @@ class Rehearsal:
 
     def shell_variables(self) -> dict[str, str]:
         """What a shell needs to look around: kubectl and pulumi on PATH, their settings."""
-        return self._engine(None).variables() | {
+        runner = Engine(self.state, config={}, environment=self.environment, tools=self.tools)
+        variables = runner.variables()
+        del variables["TMPDIR"]  # the shell may outlive the rehearsal
+        return variables | {
             "KUBECONFIG": str(control_plane.kubeconfig_path(self.state)),
             "AWS_ENDPOINT_URL": str(self.state.section("moto").get("endpoint", "")),
-            "AWS_REGION": self.settings.region,
+            "AWS_REGION": remembered_region(self.state.path),
         }
 
     def _is_readable(self) -> bool:
@@ -229,6 +272,8 @@ class Rehearsal:
     def _machine(self, tools: Mapping[str, Path], fresh: bool = False) -> None:
         """Start what does not run yet; when a fresh start fails, nothing of it stays."""
         self._refuse_other_environment()
+        holds = bool(self._checkpoint.resources())
+        aws_server.refuse_lost(self.state.path, holds_resources=holds)
         try:
             self.state.merge(environment=self.environment)
             control_plane.up(self.state, tools)
@@ -268,7 +313,9 @@ class Rehearsal:
         view = LiveView(self._console, f"{title} {self.state.name}")
         try:
             with view:
-                action(runner, on_event=view.on_event, on_error=view.on_error)
+                self._attended(
+                    lambda: action(runner, on_event=view.on_event, on_error=view.on_error)
+                )
         except automation.CommandError as error:
             if late.is_set():
                 message = (
@@ -287,6 +334,37 @@ class Rehearsal:
         finally:
             timer.cancel()
         return view
+
+    def _attended(self, work: Callable[[], Any]) -> None:
+        """Let the engine work; after Ctrl-C it ends the steps it is at, after a second one now.
+
+        A step that is torn off may be done in the world and not in the state.
+        """
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            try:
+                pool.submit(work).result()
+            except KeyboardInterrupt:
+                self._console.print("interrupted: the engine ends the steps it is at")
+                engine.interrupt(self.state)
+                late = threading.Timer(INTERRUPT_SECONDS, self._end_engines)
+                late.start()
+                try:
+                    pool.shutdown()
+                finally:
+                    late.cancel()
+                    self._end_engines()
+                raise
+
+    def _end_engines(self) -> None:
+        left = list(engine.left_engines(self.state))
+        processes.stop(left, grace_seconds=1)
+
+    def _settle(self, deadline_seconds: float) -> None:
+        """After a destroy that did not end: take into the state what is gone already."""
+        if self.state.document().get(DESTROYING):
+            self._console.print("the last `down` did not end: reading what is still there")
+            self._run("refresh", None, deadline_seconds, Engine.refresh)
+            self.state.merge(**{DESTROYING: False})
 
     def _forget_releases(self, runner: Engine) -> None:
         """Let Helm install again what a killed engine began; it adopts what is there by then."""
@@ -318,18 +396,25 @@ class Rehearsal:
     def _can_destroy(self) -> bool:
         """Whether there is a stack, and its world still runs or can be started again."""
         self._refuse_other_environment()
-        if not self._engine(None).checkpoint.exists:
+        _ = self.settings
+        if not self._checkpoint.exists:
             return False
         if not all(self.status().values()):
             self._machine(self.tools)
         return True
 
+    @property
+    def _checkpoint(self) -> Checkpoint:
+        return engine.checkpoint(self.state, self.environment)
+
     def _destroy(self, deadline_seconds: float) -> None:
+        self._settle(deadline_seconds)
         if self.settings.cluster.protect:
             self._console.print(
                 f"{self.environment} is protected: taking the protection off first, as on AWS"
             )
             self._run("unprotect", self._unprotected(), deadline_seconds, Engine.up)
+        self.state.merge(**{DESTROYING: True})
         self._run("destroy", self._unprotected(), deadline_seconds, Engine.destroy)
         self._prove_nothing_is_left()
 
@@ -341,7 +426,7 @@ class Rehearsal:
         }
 
     def _prove_nothing_is_left(self) -> None:
-        checkpoint = self._engine(None).checkpoint
+        checkpoint = self._checkpoint
         found: dict[str, Mapping[str, list[str]]] = {}
 
         def nothing() -> bool:
@@ -384,6 +469,40 @@ def state_root() -> Path:
     return Path(os.environ.get(ROOT_VARIABLE) or PROJECT_ROOT / ".gangway" / "rehearsals")
 
 
+def environments() -> list[str]:
+    """Names of the environments that have a stack file."""
+    files = PROJECT_ROOT.glob("Pulumi.*.yaml")
+    return sorted(path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in files)
+
+
+def _state_folder(environment: str, name: str | None, root: Path) -> StateFolder:
+    """The rehearsal's folder. Raises UsageError for a name or a place that cannot be used."""
+    if name is None and not NAME.fullmatch(environment):
+        raise UsageError(_no_environment(environment))
+    state = StateFolder.named(environment if name is None else name, root)
+    unfit = UNFIT_IN_PATHS.search(str(state.path))
+    if unfit:
+        message = (
+            f"{ROOT_VARIABLE} is {str(root)!r}; allowed: a folder without blanks, commas, quotes "
+            f"and such in its path, as kwokctl cannot take {unfit.group()!r}: name another one"
+        )
+        raise UsageError(message)
+    try:
+        state.path.exists()
+    except OSError as error:
+        message = f"{ROOT_VARIABLE} is {str(root)!r}: {error.strerror}; name another folder"
+        raise UsageError(message) from error
+    return state
+
+
+def _no_environment(environment: str) -> str:
+    known = ", ".join(environments())
+    return (
+        f"--env is {environment!r}; allowed: {known}, or any other with a stack file "
+        f"Pulumi.<env>.yaml in {PROJECT_ROOT}"
+    )
+
+
 @contextmanager
 def _timed(seconds: dict[str, float], part: str) -> Iterator[None]:
     started = time.monotonic()
@@ -392,8 +511,11 @@ def _timed(seconds: dict[str, float], part: str) -> Iterator[None]:
 
 
 def _raw_settings(environment: str) -> dict[str, Any]:
+    path = PROJECT_ROOT / f"Pulumi.{environment}.yaml"
+    if not path.exists():
+        raise UsageError(_no_environment(environment))
     try:
-        return loader.load_stack_file(PROJECT_ROOT / f"Pulumi.{environment}.yaml")
+        return loader.load_stack_file(path)
     except loader.SettingsError as error:
         raise GangwayError(str(error)) from None
 

@@ -9,6 +9,7 @@ import functools
 import importlib
 import os
 import secrets
+import shlex
 import shutil
 import signal
 import threading
@@ -40,6 +41,9 @@ END_SECONDS: Final = 10
 
 AFTERTHOUGHTS: Final = ("update failed", "preview failed", "Resource monitor has terminated")
 """Errors that the engine adds to a failure without a reason of their own."""
+
+BACKEND: Final = "pulumi/backend"
+"""The folder of the engine's state in that of the rehearsal."""
 
 PROGRAM: Final = "infra.__main__"
 """The module of the Pulumi program. It brings the SDKs along, a second of imports and more."""
@@ -89,7 +93,7 @@ class Engine:
     @property
     def checkpoint(self) -> Checkpoint:
         """The stack's state, readable while no engine runs."""
-        return Checkpoint(backend=self._backend_folder, stack=self._environment)
+        return checkpoint(self._state, self._environment)
 
     def forget_unfinished_releases(self) -> None:
         """Take them out of the state's pending operations: what comes now is a new creation."""
@@ -129,13 +133,9 @@ class Engine:
         )
 
     @property
-    def _backend_folder(self) -> Path:
-        return self._home / "backend"
-
-    @property
     def _backend(self) -> str:
-        self._backend_folder.mkdir(exist_ok=True)
-        return f"file://{self._backend_folder}"
+        folder = self._state.folder(BACKEND)
+        return f"file://{folder}"
 
     def _write_config(self, path: Path) -> None:
         """The environment's own values; the salt that the engine put there is kept."""
@@ -155,7 +155,20 @@ class Engine:
             link = folder / name
             link.unlink(missing_ok=True)
             link.symlink_to(self._tools[name])
+        self._separate(folder / "pulumi")
         return folder.parent
+
+    def _separate(self, link: Path) -> None:
+        """Give the engine a session of its own, so that Ctrl-C reaches it through us, once.
+
+        The terminal's would be its first and ours the second, at which it drops all and ends.
+        """
+        setsid = shutil.which("setsid")
+        if setsid is not None:
+            command = shlex.join([setsid, str(self._tools["pulumi"])])
+            link.unlink(missing_ok=True)
+            link.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
+            link.chmod(0o700)
 
     def variables(self) -> dict[str, str]:
         """The engine's environment: nothing of the user's AWS, Kubernetes or Helm set-up counts."""
@@ -177,6 +190,8 @@ class Engine:
             "HELM_CACHE_HOME": str(helm / "cache"),
             "HELM_CONFIG_HOME": str(helm / "config"),
             "HELM_DATA_HOME": str(helm / "data"),
+            # The Kubernetes provider writes a kubeconfig for each Helm call and leaves it.
+            "TMPDIR": str(self._state.folder("tmp")),
             ENGINE_MARK: str(self._state.path),
         }
 
@@ -202,7 +217,12 @@ class Engine:
         Only for the holder of the rehearsal's driver lock: nobody else can have a live engine.
         """
         processes.stop(list(left_engines(self._state)), grace_seconds=END_SECONDS)
-        shutil.rmtree(self._home / "backend" / ".pulumi" / "locks", ignore_errors=True)
+        shutil.rmtree(self._state.path / BACKEND / ".pulumi" / "locks", ignore_errors=True)
+
+
+def checkpoint(state: StateFolder, environment: str) -> Checkpoint:
+    """The state of a rehearsal's stack, readable while no engine runs."""
+    return Checkpoint(backend=state.path / BACKEND, stack=environment, remedy=state.down_command)
 
 
 def program() -> None:

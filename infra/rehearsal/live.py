@@ -28,6 +28,9 @@ VERBS: Final = {
 }
 """Engine operation -> what is said when it is done; others (`same`) are not news."""
 
+HALVES: Final = frozenset({"create-replacement", "delete-replaced"})
+"""The two steps of each "replace", which the engine tells as a third."""
+
 SHOWN_AT_ONCE: Final = 12
 
 
@@ -89,7 +92,8 @@ class Progress:
 
     def summary(self) -> str:
         """`99 created, 3 unchanged`, in the order in which it happened."""
-        parts = [f"{count} {VERBS[operation]}" for operation, count in self.counts().items()]
+        told = {name: count for name, count in self.counts().items() if name not in HALVES}
+        parts = [f"{count} {VERBS[operation]}" for operation, count in told.items()]
         if self.unchanged:
             parts.append(f"{self.unchanged} unchanged")
         if self.failed:

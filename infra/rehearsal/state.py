@@ -16,7 +16,7 @@ SCHEMA_VERSION: Final = 1
 STATE_FILE: Final = "rehearsal.json"
 DEFAULT_ROOT: Final = Path(".gangway/rehearsals")
 
-_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
+NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 
 
 class OlderStateError(GangwayError):
@@ -40,7 +40,7 @@ class StateFolder:
     @classmethod
     def named(cls, name: str, root: Path = DEFAULT_ROOT) -> "StateFolder":
         """The folder of the rehearsal called `name`, which need not exist yet."""
-        if not _NAME.fullmatch(name):
+        if not NAME.fullmatch(name):
             message = (
                 f"rehearsal name {name!r} is not usable: give 1 to 40 lower-case letters, digits "
                 "or dashes, for example dev"
@@ -84,14 +84,14 @@ class StateFolder:
         """
         try:
             document: dict[str, Any] = json.loads(self.document_path.read_text(encoding="utf-8"))
+            found = document.get("schema_version")
         except FileNotFoundError:
             return {}
-        except ValueError as error:
+        except (AttributeError, ValueError) as error:
             message = (
                 f"{self.document_path} is not readable ({error}); `{self.down_command}` clears it"
             )
             raise OlderStateError(message) from error
-        found = document.get("schema_version")
         if found != SCHEMA_VERSION:
             message = (
                 f"rehearsal {self.name} was written with state schema {found}, this version reads "
@@ -154,6 +154,6 @@ def write_atomically(path: Path, text: str) -> None:
 def write_failure(path: Path, error: OSError) -> str:
     """A sentence about a folder or file that cannot be written."""
     return (
-        f"cannot write {path} ({error.strerror}): free space or name another folder in "
-        "GANGWAY_REHEARSALS, then run the command again"
+        f"cannot write {path} ({error.strerror}): free space there, or name a folder that can be "
+        "written in GANGWAY_REHEARSALS, then run the command again"
     )

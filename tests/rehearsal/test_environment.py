@@ -85,6 +85,13 @@ def test_the_whole_gang_is_bound_in_one_zone(dev: Environment) -> None:
     assert len(zones) == 1
 
 
+def test_the_autoscaler_asked_for_the_gangs_nodes_at_its_first_look(dev: Environment) -> None:
+    (log,) = (dev.rehearsal.state.path / "logs" / "pods").glob("*_cluster-autoscaler-*/*.log")
+    said = log.read_text(encoding="utf-8")
+    assert "Final scale-up plan" in said
+    assert "Unschedulable pods are very new" not in said
+
+
 def test_the_device_plugin_runs_on_exactly_the_gpu_nodes_and_makes_them_so(
     dev: Environment,
 ) -> None:

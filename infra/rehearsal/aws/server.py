@@ -95,14 +95,33 @@ def running(state_dir: Path) -> MotoServer:
         message = f"the emulated AWS of {state_dir} was never started: run `gangway rehearse up`"
         raise GangwayError(message)
     if not found.process():
-        message = (
-            f"the emulated AWS of {state_dir} (moto, process {found.pid}) has ended and its"
-            f" account is gone with it: run `gangway rehearse down --force --name"
-            f" {state_dir.name}`, which"
-            " also forgets what the state says about it"
-        )
-        raise GangwayError(message)
+        raise _lost(state_dir)
     return found
+
+
+def _lost(state_dir: Path) -> GangwayError:
+    message = (
+        f"the emulated AWS of {state_dir} (a moto process) has ended and its account is gone with"
+        f" it: run `gangway rehearse down --force --name {state_dir.name}`, which also forgets"
+        " what the state says about it"
+    )
+    return GangwayError(message)
+
+
+def is_running(state_dir: Path) -> bool:
+    """Whether the rehearsal's moto runs."""
+    found = _recorded(state_dir)
+    return bool(found and found.process())
+
+
+def refuse_lost(state_dir: Path, *, holds_resources: bool) -> None:
+    """Refuse when a moto ran here, or must have run for the state to hold resources, and is gone.
+
+    A new one would be an empty account, of which the state still tells what was in the old.
+    """
+    found = _recorded(state_dir)
+    if (found is None and holds_resources) or (found is not None and not found.process()):
+        raise _lost(state_dir)
 
 
 def stop(state_dir: Path) -> None:

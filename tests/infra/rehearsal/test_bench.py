@@ -87,7 +87,9 @@ def test_what_a_failed_measurement_began_is_taken_away(
 def test_a_command_that_fails_is_told_with_its_own_words(rehearsal: Rehearsal) -> None:
     other = Rehearsal("dev", Console(quiet=True), name="bench", root=rehearsal.state.path.parent)
     other.environment = "nowhere"
-    with pytest.raises(GangwayError, match=r"rehearse up --env nowhere .*Pulumi\.nowhere\.yaml"):
+    with pytest.raises(
+        GangwayError, match=r"rehearse up --env nowhere .* failed: --env is 'nowhere'"
+    ):
         bench._seconds(other, "up", lambda _: None)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from infra.errors import GangwayError
 from infra.rehearsal.checkpoint import RELEASE, Checkpoint
 
 CREATING = {
@@ -19,11 +20,11 @@ def written(backend: Path, latest: Any) -> Checkpoint:
     folder.mkdir(parents=True)
     document = {"version": 3, "checkpoint": {"stack": "dev", "latest": latest}}
     (folder / "dev.json").write_text(json.dumps(document), encoding="utf-8")
-    return Checkpoint(backend=backend, stack="dev")
+    return Checkpoint(backend=backend, stack="dev", remedy="gangway rehearse down --force")
 
 
 def test_without_a_file_there_is_no_stack_and_nothing_in_it(tmp_path: Path) -> None:
-    checkpoint = Checkpoint(backend=tmp_path, stack="dev")
+    checkpoint = Checkpoint(backend=tmp_path, stack="dev", remedy="down")
     assert not checkpoint.exists
     assert checkpoint.resources() == []
     assert checkpoint.unfinished_releases() == []
@@ -37,9 +38,17 @@ def test_a_stack_of_which_nothing_was_made_holds_nothing(tmp_path: Path, latest:
     assert checkpoint.unfinished_releases() == []
 
 
+@pytest.mark.parametrize("text", ["", '{"version": 3, "check', "[]"])
+def test_a_state_that_was_cut_short_is_told_with_the_remedy(tmp_path: Path, text: str) -> None:
+    checkpoint = written(tmp_path, {})
+    next(tmp_path.rglob("dev.json")).write_text(text, encoding="utf-8")
+    with pytest.raises(GangwayError, match=r"is not readable .*`gangway rehearse down --force`"):
+        checkpoint.resources()
+
+
 def test_another_stack_in_the_backend_is_not_this_one(tmp_path: Path) -> None:
     written(tmp_path, {})
-    assert not Checkpoint(backend=tmp_path, stack="prod").exists
+    assert not Checkpoint(backend=tmp_path, stack="prod", remedy="down").exists
 
 
 def test_stack_and_providers_hold_nothing_of_the_world(tmp_path: Path) -> None:

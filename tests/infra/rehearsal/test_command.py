@@ -158,7 +158,7 @@ def test_status_fails_while_a_part_is_gone(
     played.parts, played.present = {"kube-apiserver": True, "supervisor": False}, None
     assert run("status") == 1
     said = capsys.readouterr().out
-    assert "supervisor      is gone; `gangway rehearse up` starts it again" in said
+    assert "supervisor      is gone; `gangway rehearse up --env dev --name played`" in said
     assert "no training job yet" in said
 
 
@@ -191,11 +191,24 @@ def test_a_shell_has_the_rehearsals_settings_and_gives_its_exit_code(
     ("words", "code", "told"),
     [
         (["up", "--name", "Not A Name"], 2, "rehearsal name 'Not A Name' is not usable"),
-        (["up", "--env", "nowhere"], 1, "Pulumi.nowhere.yaml"),
-        (["up", "--deadline", "0"], 2, "--deadline"),
-        (["up", "--gang", "-1"], 2, "--gang"),
+        (["up", "--env", "nowhere"], 2, "--env is 'nowhere'; allowed: dev, prod"),
+        (["up", "--env", "../dev"], 2, "--env is '../dev'; allowed: dev, prod"),
+        (["up", "--name", ""], 2, "rehearsal name ''"),
+        (["up", "--deadline", "0"], 2, "--deadline is 0; allowed: 1 to 86400 seconds"),
+        (["up", "--deadline", "inf"], 2, "--deadline is inf; allowed"),
+        (["up", "--deadline", "nan"], 2, "--deadline is nan; allowed"),
+        (["up", "--gang", "-1"], 2, "--gang is -1; allowed: 0 to 86400 seconds"),
     ],
-    ids=["name", "environment", "deadline", "gang"],
+    ids=[
+        "name",
+        "environment",
+        "no environment",
+        "no name",
+        "deadline",
+        "for ever",
+        "no number",
+        "gang",
+    ],
 )
 def test_rejects_bad_options_without_a_trace(
     words: list[str],

@@ -1,7 +1,9 @@
 """The driver's own decisions; what it drives is played."""
 
+import _thread
 import errno
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from rich.console import Console
 
 from infra.errors import GangwayError, UsageError
 from infra.rehearsal import control_plane, driver, engine, leftovers, processes, supervisor
+from infra.rehearsal.aws import server as aws_server
 from infra.rehearsal.checkpoint import RELEASE, Checkpoint
 from infra.rehearsal.driver import Rehearsal
 from infra.rehearsal.engine import Engine
@@ -49,6 +52,8 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> PlayedMachine:
             monkeypatch.setattr(module, name, played.call(label))
     monkeypatch.setattr(control_plane, "status", lambda state: {"kube-apiserver": True})
     monkeypatch.setattr(supervisor, "is_running", lambda state: True)
+    monkeypatch.setattr(aws_server, "is_running", lambda path: True)
+    monkeypatch.setattr(aws_server, "refuse_lost", lambda path, *, holds_resources: None)
     monkeypatch.setattr(leftovers, "in_kubernetes", lambda api: played.left)
     monkeypatch.setattr(leftovers, "in_aws", lambda state: {})
     monkeypatch.setattr(processes, "belonging_to", lambda path: [])
@@ -269,9 +274,103 @@ def test_down_of_nothing_is_no_failure(rehearsal: Rehearsal, machine: PlayedMach
     assert machine.calls == []
 
 
-def test_rejects_an_environment_without_a_stack_file(tmp_path: Path) -> None:
-    with pytest.raises(GangwayError, match=r"Pulumi\.nowhere\.yaml"):
-        Rehearsal("nowhere", Console(quiet=True), root=tmp_path)
+@pytest.mark.parametrize("action", ["up", "preview", "refresh"])
+def test_rejects_an_environment_without_a_stack_file(
+    machine: PlayedMachine, tmp_path: Path, action: str
+) -> None:
+    nowhere = Rehearsal("nowhere", Console(quiet=True), root=tmp_path)
+    with pytest.raises(UsageError, match=r"--env is 'nowhere'; allowed: dev, prod"):
+        getattr(nowhere, action)()
+    assert machine.calls == []
+
+
+def test_a_rehearsal_is_ended_by_force_while_its_stack_file_is_broken(
+    rehearsal: Rehearsal, machine: PlayedMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rehearsal.up(gang_seconds=0)
+    broken = Rehearsal("dev", Console(quiet=True), name="played", root=rehearsal.state.path.parent)
+
+    def fails(environment: str) -> dict[str, Any]:
+        message = "gangway:trainingJob.workers is 'two'"
+        raise GangwayError(message)
+
+    monkeypatch.setattr(driver, "_raw_settings", fails)
+    assert all(broken.status().values())
+    with pytest.raises(GangwayError, match="workers is 'two'"):
+        broken.down()
+    broken.down(force=True)
+    assert not rehearsal.state.path.exists()
+
+
+@pytest.mark.parametrize("folder", ["My Projects", "a,b", "it's", "x" * 300])
+def test_rejects_a_folder_that_its_programs_cannot_take(tmp_path: Path, folder: str) -> None:
+    with pytest.raises(UsageError, match=r"GANGWAY_REHEARSALS is .*name another"):
+        Rehearsal("dev", Console(quiet=True), root=tmp_path / folder)
+
+
+def test_ctrl_c_lets_the_engine_end_the_steps_it_is_at(
+    rehearsal: Rehearsal, machine: PlayedMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rehearsal.up(gang_seconds=0)
+    told, ended = threading.Event(), threading.Event()
+
+    def destroy(*_: object, **__: object) -> None:
+        _thread.interrupt_main()
+        told.wait(timeout=10)
+        ended.set()
+
+    monkeypatch.setattr(Engine, "destroy", destroy)
+    monkeypatch.setattr(engine, "interrupt", lambda state: told.set())
+    with pytest.raises(KeyboardInterrupt):
+        rehearsal.down()
+    assert told.is_set()
+    assert ended.is_set()
+    assert rehearsal.state.exists
+
+
+@pytest.mark.parametrize("action", ["up", "preview", "down"])
+def test_after_a_destroy_that_did_not_end_what_exists_is_read_first(
+    rehearsal: Rehearsal, machine: PlayedMachine, action: str
+) -> None:
+    rehearsal.up(gang_seconds=0)
+    machine.fail["destroy"] = GangwayError("no")
+    with pytest.raises(GangwayError, match="no"):
+        rehearsal.down()
+    machine.fail.clear()
+    machine.calls.clear()
+    getattr(rehearsal, action)(**({"gang_seconds": 0} if action == "up" else {}))
+    engine_calls = [call for call in machine.calls if "." not in call]
+    assert engine_calls == ["refresh", "destroy" if action == "down" else action]
+
+
+def test_what_exists_is_read_once_only(rehearsal: Rehearsal, machine: PlayedMachine) -> None:
+    rehearsal.up(gang_seconds=0)
+    rehearsal.state.merge(**{driver.DESTROYING: True})
+    rehearsal.preview()
+    machine.calls.clear()
+    rehearsal.preview()
+    assert "refresh" not in machine.calls
+
+
+@pytest.mark.parametrize("action", ["up", "preview", "down"])
+def test_rejects_going_on_without_the_account_that_the_state_tells_of(
+    rehearsal: Rehearsal,
+    machine: PlayedMachine,
+    monkeypatch: pytest.MonkeyPatch,
+    action: str,
+) -> None:
+    rehearsal.up(gang_seconds=0)
+    machine.calls.clear()
+
+    def refuses(path: Path, *, holds_resources: bool) -> None:
+        message = "the emulated AWS has ended"
+        raise GangwayError(message)
+
+    monkeypatch.setattr(aws_server, "is_running", lambda path: False)
+    monkeypatch.setattr(aws_server, "refuse_lost", refuses)
+    with pytest.raises(GangwayError, match="the emulated AWS has ended"):
+        getattr(rehearsal, action)()
+    assert machine.calls == []
 
 
 def test_the_folder_of_all_rehearsals_can_be_named(
