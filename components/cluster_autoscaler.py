@@ -8,7 +8,7 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
-from components import charts, identity, tokens, versions
+from components import charts, identity, tokens, versions, volcano
 from components.node_group import SYSTEM_NODE_LABELS
 
 NAMESPACE: Final = "kube-system"
@@ -17,9 +17,6 @@ RELEASE_NAME: Final = "cluster-autoscaler"
 IMAGE: Final = (
     f"registry.k8s.io/autoscaling/cluster-autoscaler:{versions.CLUSTER_AUTOSCALER_IMAGE_TAG}"
 )
-NO_SCHEDULER: Final = "none"
-"""A scheduler that no pod names."""
-
 OWNER_TAG: Final = "aws:ResourceTag/k8s.io/cluster-autoscaler/"
 
 READ_ACTIONS: Final = (
@@ -128,10 +125,10 @@ def _flags(args: ClusterAutoscalerArgs) -> dict[str, Any]:
     return {
         # Balancing would spread one gang's nodes over zones, and a gang starts in one zone only.
         "balance-similar-node-groups": False,
-        # Any name here ends the wait of 30 s that every GPU pod has by default before its node is
-        # asked for (`unschedulablePodWithGpuTimeBuffer`). Volcano's own name would buy nodes also
-        # for pods that it has not looked at, for as long as it is down.
-        "bypassed-scheduler-names": NO_SCHEDULER,
+        # Counts Volcano's pods that have no mark yet, without which whole gangs are not seen (see
+        # whole_gangs.py), and ends the wait of 30 s that every GPU pod has by default before its
+        # node is asked for (`unschedulablePodWithGpuTimeBuffer`).
+        "bypassed-scheduler-names": volcano.SCHEDULER_NAME,
         "expander": "least-waste",
         # The 10 minutes by default would keep every node of a short job paid for as long.
         "scale-down-delay-after-add": unneeded,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pulumi
 
-from components import charts, readiness_gate, tokens, versions, volcano_values
+from components import charts, readiness_gate, tokens, versions, volcano_values, whole_gangs
 
 NAMESPACE: Final = "volcano-system"
 RELEASE_NAME: Final = "volcano"
@@ -15,6 +15,9 @@ would take every queue and job down with the old release."""
 
 SCHEDULER_NAME: Final = "volcano"
 """What a pod names to be scheduled by Volcano (the scheduler's own default)."""
+
+SCHEDULER_ACCOUNT: Final = f"system:serviceaccount:{NAMESPACE}:{RELEASE_NAME}-scheduler"
+"""As whom the chart's scheduler calls the API server."""
 
 SHORTEST_GATE_SECONDS: Final = 30
 
@@ -71,7 +74,7 @@ def helm_values(args: VolcanoArgs) -> dict[str, Any]:
 
 
 class Volcano(pulumi.ComponentResource):
-    """Namespace, Helm release and readiness gate, in this order.
+    """Namespace, Helm release and readiness gate, in this order; with autoscaling whole gangs.
 
     Whatever goes through Volcano's webhooks depends on `ready`. The release removes Volcano's
     CRDs with it, and so every queue and job left: they must be destroyed first, which the same
@@ -106,5 +109,8 @@ class Volcano(pulumi.ComponentResource):
             pulumi.ResourceOptions(parent=self, depends_on=[release]),
         )
         self.ready = [gate]
+        if args.autoscaling:
+            child = pulumi.ResourceOptions(parent=self)
+            self.ready += whole_gangs.declare(name, SCHEDULER_ACCOUNT, child)
         self.release_name = release.name
         self.register_outputs({"release_name": self.release_name})

@@ -9,7 +9,6 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from infra.rehearsal import (
     frameworks,
     gang_watch,
     leftovers,
+    places,
     processes,
     supervisor,
 )
@@ -36,16 +36,10 @@ from infra.rehearsal.engine import Engine
 from infra.rehearsal.gang_watch import GangState
 from infra.rehearsal.kubernetes_api import KubernetesApi
 from infra.rehearsal.live import LiveView
-from infra.rehearsal.state import NAME, OlderStateError, StateFolder, write_failure
+from infra.rehearsal.state import OlderStateError, write_failure
 from infra.rehearsal.tools.catalogue import CATALOGUE
 from infra.rehearsal.tools.resolve import resolve
-from infra.waiting import wait_until
-from stacks import loader
 from stacks.settings import Settings
-
-PROJECT_ROOT: Final = Path(__file__).resolve().parents[2]
-ROOT_VARIABLE: Final = "GANGWAY_REHEARSALS"
-"""Environment variable: another folder for the rehearsals, when this disk is small."""
 
 DEADLINE_SECONDS: Final = 900
 GANG_SECONDS: Final = 180
@@ -64,15 +58,8 @@ FOLDER_FAILURES: Final = frozenset(
         errno.EROFS,
     }
 )
-UNFIT_IN_PATHS: Final = re.compile(r"""[\s,;'"$\\]""")
-"""kwokctl hands paths on in lists and command lines of its own."""
-
 DESTROYING: Final = "destroying"
 """Section of the state folder: a destroy has begun and did not end."""
-
-INTERRUPT_SECONDS: Final = 30
-SETTLE_SECONDS: Final = 60
-"""Nodes go with their instances and pods with their nodes, a moment after the stack is gone."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,7 +84,7 @@ class Rehearsal:
     ) -> None:
         ambient.shield(os.environ)
         self.environment = environment
-        self.state = _state_folder(environment, name, root or state_root())
+        self.state = places.state_folder(environment, name, root or places.state_root())
         self._console = console
         self._tools: Mapping[str, Path] = {}
 
@@ -107,11 +94,11 @@ class Rehearsal:
 
         Read when they are asked for: a rehearsal can be ended while its file is broken.
         """
-        return _parsed(self._raw, self.environment)
+        return places.parsed(self._raw, self.environment)
 
     @functools.cached_property
     def _raw(self) -> dict[str, Any]:
-        return _raw_settings(self.environment)
+        return places.raw_settings(self.environment)
 
     @property
     def tools(self) -> Mapping[str, Path]:
@@ -144,7 +131,7 @@ class Rehearsal:
         there already is kept, so a second call changes nothing. Ctrl-C takes a rehearsal that
         this call began away again.
         """
-        _parsed({**self._raw, **(changes or {})}, self.environment)
+        places.parsed({**self._raw, **(changes or {})}, self.environment)
         tools = self.tools
         seconds: dict[str, float] = {}
         fresh = not self.state.exists
@@ -167,7 +154,7 @@ class Rehearsal:
         deadline_seconds: float = DEADLINE_SECONDS,
     ) -> Mapping[str, int]:
         """What `up` would change, by operation, planned by the real engine."""
-        _parsed({**self._raw, **(changes or {})}, self.environment)
+        places.parsed({**self._raw, **(changes or {})}, self.environment)
         tools, fresh = self.tools, not self.state.exists
         with self._driven(), self._taken_away_when_interrupted(fresh):
             engine.load_program()
@@ -264,7 +251,7 @@ class Rehearsal:
             raise UsageError(message)
 
     def _tell_what_cannot_train(self, changes: Mapping[str, Any] | None) -> None:
-        training = _parsed({**self._raw, **(changes or {})}, self.environment).training
+        training = places.parsed({**self._raw, **(changes or {})}, self.environment).training
         absent = frameworks.absence(training.framework)
         if absent and not training.command:
             self._console.print(absent, highlight=False)
@@ -285,7 +272,7 @@ class Rehearsal:
 
     def _engine(self, changes: Mapping[str, Any] | None) -> Engine:
         config = copy.deepcopy({**self._raw, **(changes or {})})
-        _parsed(config, self.environment)
+        places.parsed(config, self.environment)
         own = config.setdefault("gangway:charts", {})
         own.setdefault("directory", str(engine.chart_directory(self.state, self.tools)))
         return Engine(self.state, config=config, environment=self.environment, tools=self.tools)
@@ -313,8 +300,10 @@ class Rehearsal:
         view = LiveView(self._console, f"{title} {self.state.name}")
         try:
             with view:
-                self._attended(
-                    lambda: action(runner, on_event=view.on_event, on_error=view.on_error)
+                engine.attend(
+                    self.state,
+                    lambda: action(runner, on_event=view.on_event, on_error=view.on_error),
+                    self._console.print,
                 )
         except automation.CommandError as error:
             if late.is_set():
@@ -334,30 +323,6 @@ class Rehearsal:
         finally:
             timer.cancel()
         return view
-
-    def _attended(self, work: Callable[[], Any]) -> None:
-        """Let the engine work; after Ctrl-C it ends the steps it is at, after a second one now.
-
-        A step that is torn off may be done in the world and not in the state.
-        """
-        with ThreadPoolExecutor(max_workers=1) as pool:
-            try:
-                pool.submit(work).result()
-            except KeyboardInterrupt:
-                self._console.print("interrupted: the engine ends the steps it is at")
-                engine.interrupt(self.state)
-                late = threading.Timer(INTERRUPT_SECONDS, self._end_engines)
-                late.start()
-                try:
-                    pool.shutdown()
-                finally:
-                    late.cancel()
-                    self._end_engines()
-                raise
-
-    def _end_engines(self) -> None:
-        left = list(engine.left_engines(self.state))
-        processes.stop(left, grace_seconds=1)
 
     def _settle(self, deadline_seconds: float) -> None:
         """After a destroy that did not end: take into the state what is gone already."""
@@ -416,7 +381,7 @@ class Rehearsal:
             self._run("unprotect", self._unprotected(), deadline_seconds, Engine.up)
         self.state.merge(**{DESTROYING: True})
         self._run("destroy", self._unprotected(), deadline_seconds, Engine.destroy)
-        self._prove_nothing_is_left()
+        leftovers.prove_none(self.api, self.state, self._checkpoint, self.arguments)
 
     def _unprotected(self) -> dict[str, Any]:
         """Values that allow a `destroy`: no protection, and results go with their bucket."""
@@ -424,29 +389,6 @@ class Rehearsal:
             "gangway:cluster": {**self._raw["gangway:cluster"], "protect": False},
             "gangway:results": {**self._raw["gangway:results"], "forceDestroy": True},
         }
-
-    def _prove_nothing_is_left(self) -> None:
-        checkpoint = self._checkpoint
-        found: dict[str, Mapping[str, list[str]]] = {}
-
-        def nothing() -> bool:
-            found.update(
-                {
-                    "Kubernetes": leftovers.in_kubernetes(self.api),
-                    "AWS": leftovers.in_aws(self.state),
-                    "state": leftovers.in_checkpoint(checkpoint),
-                }
-            )
-            return not any(found.values())
-
-        try:
-            wait_until(nothing, what="an empty world", deadline_seconds=SETTLE_SECONDS)
-        except GangwayError as error:
-            message = (
-                f"the destroyed stack left something: {leftovers.sentences(found)}. The rehearsal "
-                f"stays; `gangway rehearse down --force {self.arguments}` removes it"
-            )
-            raise GangwayError(message) from error
 
     def _remove(self) -> None:
         """End every process of this rehearsal, by its id."""
@@ -464,64 +406,8 @@ class Rehearsal:
         shutil.rmtree(self.state.path, ignore_errors=True)
 
 
-def state_root() -> Path:
-    """The folder of all rehearsals."""
-    return Path(os.environ.get(ROOT_VARIABLE) or PROJECT_ROOT / ".gangway" / "rehearsals")
-
-
-def environments() -> list[str]:
-    """Names of the environments that have a stack file."""
-    files = PROJECT_ROOT.glob("Pulumi.*.yaml")
-    return sorted(path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in files)
-
-
-def _state_folder(environment: str, name: str | None, root: Path) -> StateFolder:
-    """The rehearsal's folder. Raises UsageError for a name or a place that cannot be used."""
-    if name is None and not NAME.fullmatch(environment):
-        raise UsageError(_no_environment(environment))
-    state = StateFolder.named(environment if name is None else name, root)
-    unfit = UNFIT_IN_PATHS.search(str(state.path))
-    if unfit:
-        message = (
-            f"{ROOT_VARIABLE} is {str(root)!r}; allowed: a folder without blanks, commas, quotes "
-            f"and such in its path, as kwokctl cannot take {unfit.group()!r}: name another one"
-        )
-        raise UsageError(message)
-    try:
-        state.path.exists()
-    except OSError as error:
-        message = f"{ROOT_VARIABLE} is {str(root)!r}: {error.strerror}; name another folder"
-        raise UsageError(message) from error
-    return state
-
-
-def _no_environment(environment: str) -> str:
-    known = ", ".join(environments())
-    return (
-        f"--env is {environment!r}; allowed: {known}, or any other with a stack file "
-        f"Pulumi.<env>.yaml in {PROJECT_ROOT}"
-    )
-
-
 @contextmanager
 def _timed(seconds: dict[str, float], part: str) -> Iterator[None]:
     started = time.monotonic()
     yield
     seconds[part] = time.monotonic() - started
-
-
-def _raw_settings(environment: str) -> dict[str, Any]:
-    path = PROJECT_ROOT / f"Pulumi.{environment}.yaml"
-    if not path.exists():
-        raise UsageError(_no_environment(environment))
-    try:
-        return loader.load_stack_file(path)
-    except loader.SettingsError as error:
-        raise GangwayError(str(error)) from None
-
-
-def _parsed(raw: Mapping[str, Any], environment: str) -> Settings:
-    try:
-        return loader.parse(raw, environment)
-    except loader.SettingsError as error:
-        raise GangwayError(str(error)) from None

@@ -15,6 +15,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,6 +39,7 @@ ENGINE_MARK: Final = "GANGWAY_REHEARSAL_ENGINE"
 """Set for the engine and its plugins, so that one left by a killed driver is found again."""
 
 END_SECONDS: Final = 10
+INTERRUPT_SECONDS: Final = 30
 
 AFTERTHOUGHTS: Final = ("update failed", "preview failed", "Resource monitor has terminated")
 """Errors that the engine adds to a failure without a reason of their own."""
@@ -242,6 +244,32 @@ def load_program() -> None:
             importlib.import_module(PROGRAM)
 
     threading.Thread(target=load, name="program").start()
+
+
+def attend(state: StateFolder, work: Callable[[], Any], tell: Callable[[str], Any]) -> None:
+    """Let the engine work; after Ctrl-C it ends the steps it is at, after a second one now.
+
+    A step that is torn off may be done in the world and not in the state.
+    """
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        try:
+            pool.submit(work).result()
+        except KeyboardInterrupt:
+            tell("interrupted: the engine ends the steps it is at")
+            interrupt(state)
+            late = threading.Timer(INTERRUPT_SECONDS, end_engines, [state])
+            late.start()
+            try:
+                pool.shutdown()
+            finally:
+                late.cancel()
+                end_engines(state)
+            raise
+
+
+def end_engines(state: StateFolder) -> None:
+    """End what still runs of this rehearsal's engine and plugins."""
+    processes.stop(list(left_engines(state)), grace_seconds=1)
 
 
 def quiet_readers() -> None:

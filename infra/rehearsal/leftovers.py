@@ -3,19 +3,53 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from infra.errors import GangwayError
 from infra.rehearsal.aws.world import World
 from infra.rehearsal.checkpoint import Checkpoint
 from infra.rehearsal.kubernetes_api import KubernetesApi
 from infra.rehearsal.state import StateFolder
+from infra.waiting import DeadlineExceededError, wait_until
+
+SETTLE_SECONDS: Final = 60
+"""Nodes go with their instances and pods with their nodes, a moment after the stack is gone."""
 
 BUILT_IN_NAMESPACES: Final = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
 CLUSTER_KINDS: Final = {
     "CRD": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
     "mutating webhook": "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
     "validating webhook": "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+    "admission policy": "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+    "admission policy binding": (
+        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
+    ),
     "node": "/api/v1/nodes",
 }
 """Kinds of which a control plane has none of its own."""
+
+
+def prove_none(
+    api: KubernetesApi, state: StateFolder, checkpoint: Checkpoint, arguments: str
+) -> None:
+    """Wait until nothing of a destroyed stack is left anywhere.
+
+    Raises GangwayError naming what stays, and the command that removes the rehearsal.
+    """
+    found: dict[str, Mapping[str, list[str]]] = {}
+
+    def nothing() -> bool:
+        found["Kubernetes"] = in_kubernetes(api)
+        found["AWS"] = in_aws(state)
+        found["state"] = in_checkpoint(checkpoint)
+        return not any(found.values())
+
+    try:
+        wait_until(nothing, what="an empty world", deadline_seconds=SETTLE_SECONDS)
+    except DeadlineExceededError as error:
+        message = (
+            f"the destroyed stack left something: {sentences(found)}. The rehearsal stays; "
+            f"`gangway rehearse down --force {arguments}` removes it"
+        )
+        raise GangwayError(message) from error
 
 
 def in_kubernetes(api: KubernetesApi) -> dict[str, list[str]]:

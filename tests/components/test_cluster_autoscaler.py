@@ -223,13 +223,8 @@ def test_the_group_that_wastes_least_grows() -> None:
     assert flags()["expander"] == "least-waste"
 
 
-def test_gpu_pods_do_not_wait_half_a_minute_before_their_node_is_asked_for() -> None:
-    assert flags()["bypassed-scheduler-names"]
-
-
-@pytest.mark.parametrize("scheduler", ["volcano", "default-scheduler"])
-def test_no_node_is_bought_for_pods_that_their_scheduler_has_not_looked_at(scheduler: str) -> None:
-    assert scheduler not in flags()["bypassed-scheduler-names"].split(",")
+def test_gangs_are_seen_whole_and_at_once() -> None:
+    assert flags()["bypassed-scheduler-names"] == "volcano"
 
 
 @pytest.mark.parametrize("flag", ["skip-nodes-with-local-storage", "skip-nodes-with-system-pods"])

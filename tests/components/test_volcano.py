@@ -25,9 +25,18 @@ def args(**changes: Any) -> VolcanoArgs:
 def recorded(**changes: Any) -> Recording:
     def program() -> None:
         volcano = Volcano("volcano", args(**changes))
-        assert [type(resource).__name__ for resource in volcano.ready] == ["Job"]
+        ready.extend(type(resource).__name__ for resource in volcano.ready)
 
-    return record(program)
+    ready: list[str] = []
+    recording = record(program)
+    policy = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]
+    assert ready == ["Job", *(policy if changes.get("autoscaling", True) else [])]
+    return recording
+
+
+def test_gangs_are_shown_whole_to_an_autoscaler_only() -> None:
+    kinds = [resource.type for resource in recorded(autoscaling=False)]
+    assert not [kind for kind in kinds if "AdmissionPolicy" in kind]
 
 
 @pytest.fixture(scope="module")

@@ -188,6 +188,16 @@ def test_another_image_is_another_run_and_the_only_one(dev: Environment) -> None
     wait_until(bound, what="the binding of the new run's pods alone", deadline_seconds=120)
 
 
+def test_a_gang_larger_than_the_free_nodes_gets_the_missing_one(dev: Environment) -> None:
+    job = dev.rehearsal.settings.training_job
+    gang_watch.wait_until_ended(dev.rehearsal.api, job.namespace, job.name, 180)
+    larger = dev.changed("trainingJob", workers=job.workers + 1, maxRetry=job.max_retry + 1)
+    assert dev.up(larger) == dict.fromkeys(REPLACED, 1)
+    gang = gang_watch.wait_until_bound(dev.rehearsal.api, job.namespace, job.name, 120)
+    assert gang.bound == job.workers + 1
+    gang_watch.wait_until_ended(dev.rehearsal.api, job.namespace, job.name, 180)
+
+
 def test_other_instance_types_make_new_groups_before_the_old_ones_go(dev: Environment) -> None:
     types = {**dev.changed("gpuNodes", instanceTypes=["g4dn.xlarge"])}
     lines = dev.lines_of(lambda: dev.up(types))

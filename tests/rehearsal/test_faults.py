@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from infra.errors import GangwayError
-from infra.rehearsal import driver, engine, processes
+from infra.rehearsal import engine, places, processes
 from infra.rehearsal.driver import Rehearsal, UpReport
 from infra.rehearsal.ports import is_listening
 from infra.rehearsal.state import StateFolder
@@ -60,7 +60,7 @@ def start(root: Path) -> Iterator[Start]:
     def called(*words: str, folder: Path = root) -> "subprocess.Popen[str]":
         process = subprocess.Popen(  # noqa: S603 - our own program
             [*PROGRAM, *words],
-            env=os.environ | ODD_SETTINGS | {driver.ROOT_VARIABLE: str(folder)},
+            env=os.environ | ODD_SETTINGS | {places.ROOT_VARIABLE: str(folder)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -205,9 +205,15 @@ MUTANTS = (
     ),
     _component(
         "cluster_autoscaler",
-        '"bypassed-scheduler-names": NO_SCHEDULER,',
+        '"bypassed-scheduler-names": volcano.SCHEDULER_NAME,',
         "",
-        "a gang waits half a minute before its nodes are asked for",
+        "a gang waits half a minute, or for ever, for its nodes",
+    ),
+    _component(
+        "volcano",
+        "self.ready += whole_gangs",
+        "whole_gangs",
+        "the job does not wait until gangs are shown whole",
     ),
     _component(
         "volcano",

@@ -12,8 +12,9 @@ from infra import cli
 from infra.errors import GangwayError, MissingToolError
 from infra.rehearsal import command
 from infra.rehearsal.bench import Round
-from infra.rehearsal.driver import ROOT_VARIABLE, UpReport
+from infra.rehearsal.driver import UpReport
 from infra.rehearsal.gang_watch import GangState
+from infra.rehearsal.places import ROOT_VARIABLE
 from infra.rehearsal.state import StateFolder
 
 GANG = GangState(bound=2, minimum=2, phase="Running", running=2)

@@ -13,12 +13,21 @@ from pulumi import automation
 from rich.console import Console
 
 from infra.errors import GangwayError, UsageError
-from infra.rehearsal import control_plane, driver, engine, leftovers, processes, supervisor
+from infra.rehearsal import (
+    control_plane,
+    driver,
+    engine,
+    leftovers,
+    places,
+    processes,
+    supervisor,
+)
 from infra.rehearsal.aws import server as aws_server
 from infra.rehearsal.checkpoint import RELEASE, Checkpoint
 from infra.rehearsal.driver import Rehearsal
 from infra.rehearsal.engine import Engine
 from infra.rehearsal.state import BusyError
+from infra.waiting import wait_until
 
 
 class PlayedMachine:
@@ -59,7 +68,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> PlayedMachine:
     monkeypatch.setattr(processes, "belonging_to", lambda path: [])
     monkeypatch.setattr(engine, "left_engines", lambda state: iter(()))
     monkeypatch.setattr(driver, "resolve", lambda catalogue, console: {"kubectl": Path("kubectl")})
-    monkeypatch.setattr(driver, "SETTLE_SECONDS", 0)
+    monkeypatch.setattr(leftovers, "SETTLE_SECONDS", 0)
     monkeypatch.setattr(engine, "quiet_readers", lambda: None)
     monkeypatch.setattr(engine, "load_program", lambda: None)
     monkeypatch.setattr(engine, "chart_directory", lambda state, tools: state.path / "charts")
@@ -194,7 +203,7 @@ def test_an_engine_that_is_late_is_ended_and_says_so(
     ended: list[bool] = []
 
     def late(*args: object, **options: object) -> None:
-        driver.wait_until(lambda: ended, what="the deadline", deadline_seconds=5)
+        wait_until(lambda: ended, what="the deadline", deadline_seconds=5)
         raise automation.CommandError(automation.CommandResult(stdout="", stderr="", code=1))
 
     monkeypatch.setattr(Engine, "up", late)
@@ -294,7 +303,7 @@ def test_a_rehearsal_is_ended_by_force_while_its_stack_file_is_broken(
         message = "gangway:trainingJob.workers is 'two'"
         raise GangwayError(message)
 
-    monkeypatch.setattr(driver, "_raw_settings", fails)
+    monkeypatch.setattr(places, "raw_settings", fails)
     assert all(broken.status().values())
     with pytest.raises(GangwayError, match="workers is 'two'"):
         broken.down()
@@ -376,8 +385,8 @@ def test_rejects_going_on_without_the_account_that_the_state_tells_of(
 def test_the_folder_of_all_rehearsals_can_be_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv(driver.ROOT_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(places.ROOT_VARIABLE, str(tmp_path))
     assert Rehearsal("dev", Console(quiet=True)).state.path == tmp_path / "dev"
-    monkeypatch.delenv(driver.ROOT_VARIABLE)
-    own = driver.PROJECT_ROOT / ".gangway" / "rehearsals"
+    monkeypatch.delenv(places.ROOT_VARIABLE)
+    own = places.PROJECT_ROOT / ".gangway" / "rehearsals"
     assert Rehearsal("dev", Console(quiet=True)).state.path == own / "dev"
