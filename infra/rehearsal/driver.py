@@ -39,6 +39,7 @@ from infra.rehearsal.live import LiveView
 from infra.rehearsal.state import OlderStateError, write_failure
 from infra.rehearsal.tools.catalogue import CATALOGUE
 from infra.rehearsal.tools.resolve import resolve
+from infra.waiting import DeadlineExceededError
 from stacks.settings import Settings
 
 DEADLINE_SECONDS: Final = 900
@@ -345,7 +346,14 @@ class Rehearsal:
         if gang_seconds == 0:
             return None
         job = self.settings.training_job
-        return gang_watch.wait_until_bound(self.api, job.namespace, job.name, gang_seconds)
+        try:
+            return gang_watch.wait_until_bound(self.api, job.namespace, job.name, gang_seconds)
+        except DeadlineExceededError as error:
+            message = (
+                f"{error}: `kubectl describe podgroup --namespace {job.namespace}` in a "
+                f"`gangway rehearse shell {self.arguments}` tells what it waits for"
+            )
+            raise GangwayError(message) from error
 
     @contextmanager
     def _taken_away_when_interrupted(self, fresh: bool) -> Iterator[None]:

@@ -93,7 +93,9 @@ class Progress:
     def summary(self) -> str:
         """`99 created, 3 unchanged`, in the order in which it happened."""
         told = {name: count for name, count in self.counts().items() if name not in HALVES}
-        parts = [f"{count} {VERBS[operation]}" for operation, count in told.items()]
+        parts = [
+            f"{count} {VERBS[operation]}" for operation, count in (told or self.counts()).items()
+        ]
         if self.unchanged:
             parts.append(f"{self.unchanged} unchanged")
         if self.failed:

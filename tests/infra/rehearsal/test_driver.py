@@ -94,6 +94,15 @@ def test_up_starts_the_machine_before_the_stack(
     assert set(report.seconds) == {"machine", "stack", "gang"}
 
 
+def test_a_gang_that_is_not_bound_in_time_is_told_with_where_to_look(
+    rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver.gang_watch, "look", lambda *_: None)
+    told = r"gang training/gang-train .* within 0\.1 s: `kubectl describe podgroup .*--name played`"
+    with pytest.raises(GangwayError, match=told):
+        rehearsal.up(gang_seconds=0.1)
+
+
 def test_a_fresh_start_that_fails_leaves_nothing(
     rehearsal: Rehearsal, machine: PlayedMachine
 ) -> None:
@@ -311,12 +320,6 @@ def test_a_rehearsal_is_ended_by_force_while_its_stack_file_is_broken(
     assert not rehearsal.state.path.exists()
 
 
-@pytest.mark.parametrize("folder", ["My Projects", "a,b", "it's", "x" * 300])
-def test_rejects_a_folder_that_its_programs_cannot_take(tmp_path: Path, folder: str) -> None:
-    with pytest.raises(UsageError, match=r"GANGWAY_REHEARSALS is .*name another"):
-        Rehearsal("dev", Console(quiet=True), root=tmp_path / folder)
-
-
 def test_ctrl_c_lets_the_engine_end_the_steps_it_is_at(
     rehearsal: Rehearsal, machine: PlayedMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -380,13 +383,3 @@ def test_rejects_going_on_without_the_account_that_the_state_tells_of(
     with pytest.raises(GangwayError, match="the emulated AWS has ended"):
         getattr(rehearsal, action)()
     assert machine.calls == []
-
-
-def test_the_folder_of_all_rehearsals_can_be_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv(places.ROOT_VARIABLE, str(tmp_path))
-    assert Rehearsal("dev", Console(quiet=True)).state.path == tmp_path / "dev"
-    monkeypatch.delenv(places.ROOT_VARIABLE)
-    own = places.PROJECT_ROOT / ".gangway" / "rehearsals"
-    assert Rehearsal("dev", Console(quiet=True)).state.path == own / "dev"

@@ -98,3 +98,18 @@ def test_operations_are_counted_by_kind() -> None:
         progress.take(_event("resourcePreEvent", operation), now=1.0)
         progress.take(_event("resOutputsEvent", operation), now=2.0)
     assert progress.counts() == {"create": 2, "update": 1}
+
+
+def test_a_replacement_is_summed_up_once() -> None:
+    progress = Progress()
+    for operation in ("create-replacement", "replace", "delete-replaced"):
+        progress.take(_event("resourcePreEvent", operation), now=1.0)
+        progress.take(_event("resOutputsEvent", operation), now=2.0)
+    assert progress.summary() == "1 replaced"
+
+
+def test_a_replacement_that_stopped_half_way_is_still_told() -> None:
+    progress = Progress()
+    progress.take(_event("resourcePreEvent", "delete-replaced"), now=1.0)
+    progress.take(_event("resOutputsEvent", "delete-replaced"), now=2.0)
+    assert progress.summary() == "1 deleted (replaced)"

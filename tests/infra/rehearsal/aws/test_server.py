@@ -46,3 +46,23 @@ def test_a_process_that_only_has_its_number_is_another(tmp_path: Path) -> None:
 
     with pytest.raises(GangwayError, match="has ended"):
         server.running(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "holds_resources"), [(True, False), (True, True), (False, True)]
+)
+def test_rejects_an_empty_account_in_place_of_a_lost_one(
+    tmp_path: Path, recorded: bool, holds_resources: bool
+) -> None:
+    if recorded:
+        process = server.start(tmp_path).process()
+        assert process is not None
+        process.kill()
+        process.wait(10)
+    assert not server.is_running(tmp_path)
+    with pytest.raises(GangwayError, match="its account is gone with it: run `gangway rehearse"):
+        server.refuse_lost(tmp_path, holds_resources=holds_resources)
+
+
+def test_a_first_start_has_lost_nothing(tmp_path: Path) -> None:
+    server.refuse_lost(tmp_path, holds_resources=False)
