@@ -349,10 +349,9 @@ class Rehearsal:
         try:
             return gang_watch.wait_until_bound(self.api, job.namespace, job.name, gang_seconds)
         except DeadlineExceededError as error:
-            message = (
-                f"{error}: `kubectl describe podgroup --namespace {job.namespace}` in a "
-                f"`gangway rehearse shell {self.arguments}` tells what it waits for"
-            )
+            ask = f"`kubectl describe podgroup --namespace {job.namespace}`"
+            shell = f"`gangway rehearse shell {self.arguments}`"
+            message = f"{error}: {ask} in a {shell} tells why"
             raise GangwayError(message) from error
 
     @contextmanager

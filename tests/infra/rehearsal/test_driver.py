@@ -3,8 +3,9 @@
 import _thread
 import errno
 import json
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -320,6 +321,15 @@ def test_a_rehearsal_is_ended_by_force_while_its_stack_file_is_broken(
     assert not rehearsal.state.path.exists()
 
 
+@pytest.fixture
+def terminal() -> Iterator[None]:
+    """Ctrl-C means what it means in a terminal, also where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("terminal")
 def test_ctrl_c_lets_the_engine_end_the_steps_it_is_at(
     rehearsal: Rehearsal, machine: PlayedMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
