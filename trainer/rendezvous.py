@@ -100,6 +100,7 @@ class Gang:
         self.start: Message = {}
         self.links: dict[int, Link] = {}
         self.changed = threading.Condition()
+        self.came: set[int] = set()
         self._listener: socket.socket | None = None
 
     def meet(self, agree: Callable[[], Message], stop: threading.Event) -> None:
@@ -170,8 +171,7 @@ class Gang:
             while self._present() < self.world.size - 1:
                 left = deadline - time.monotonic()
                 if left <= 0 or stop.is_set():
-                    missing = sorted(set(range(1, self.world.size)) - set(self.links))
-                    raise RendezvousError(self._incomplete(missing))
+                    raise RendezvousError(self._incomplete())
                 self.changed.wait(timeout=min(left, RETRY_SECONDS))
             present = [link.hello for _, link in sorted(self.links.items())]
             self.hellos = [self.hello, *present]
@@ -184,11 +184,16 @@ class Gang:
         self.links = {rank: link for rank, link in self.links.items() if not link.lost}
         return len(self.links)
 
-    def _incomplete(self, missing: list[int]) -> str:
-        ranks = ", ".join(str(rank) for rank in missing)
+    def _incomplete(self) -> str:
+        """Tell ranks that never came from those that gave up before this one did."""
+        missing = sorted(set(range(1, self.world.size)) - self.came)
+        left = sorted(self.came - set(self.links))
+        said = [f"{1 + len(self.came)} of {self.world.size} ranks came"]
+        said += [f"rank {_listed(missing)} missing"] if missing else []
+        said += [f"rank {_listed(left)} left before the start"] if left else []
         return (
             f"the gang was not complete within {self.world.rendezvous_timeout_seconds:g} s: "
-            f"{self.world.size - len(missing)} of {self.world.size} ranks, rank {ranks} missing"
+            f"{', '.join(said)}"
         )
 
     def _accept(self, listener: socket.socket) -> None:
@@ -218,6 +223,7 @@ class Gang:
                 connection.close()
                 return
             self.links[rank] = link
+            self.came.add(rank)
             self.changed.notify_all()
         link.watch(self._on_message)
 
@@ -267,6 +273,10 @@ class Gang:
         link.send({"hello": self.hello})
         link.watch(self._on_message)
         return link
+
+
+def _listed(ranks: list[int]) -> str:
+    return ", ".join(str(rank) for rank in ranks)
 
 
 def _read_line(connection: socket.socket) -> bytes:

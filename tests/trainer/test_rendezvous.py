@@ -1,3 +1,4 @@
+import json
 import socket
 import threading
 import time
@@ -100,15 +101,25 @@ def test_one_rank_alone_needs_nobody() -> None:
 
 
 def test_rejects_a_world_that_stays_incomplete() -> None:
-    meeting = Meeting(3, timeout_seconds="1")
+    meeting = Meeting(3, timeout_seconds="2")
     with meeting.open:
         meeting.meet(meeting.gang(0), meeting.gang(2))
         sentences = sorted(str(error) for error in meeting.errors)
         assert "rank 2 did not start with its leader 127.0.0.1" in sentences[0]
-        assert "not complete within 1 s: 2 of 3 ranks, rank 1 missing" in sentences[1]
+        assert "not complete within 2 s: 2 of 3 ranks came, rank 1 missing" in sentences[1]
         assert {error.exit_code for error in meeting.errors} == {  # type: ignore[attr-defined]
             ExitCode.RENDEZVOUS_FAILED
         }
+
+
+def test_a_rank_that_gave_up_is_not_called_missing() -> None:
+    meeting = Meeting(3, timeout_seconds="2")
+    with meeting.open:
+        waiting = meeting.start(meeting.gang(0))
+        assert eventually(lambda: _greets_and_leaves(meeting.port, size=3))
+        waiting.join(10)
+        sentence = str(meeting.errors[0])
+        assert "2 of 3 ranks came, rank 2 missing, rank 1 left before the start" in sentence
 
 
 def test_a_pod_that_comes_again_before_the_start_replaces_itself() -> None:
@@ -116,18 +127,18 @@ def test_a_pod_that_comes_again_before_the_start_replaces_itself() -> None:
     with meeting.open:
         leader = meeting.gang(0)
         waiting = meeting.start(leader)
-        assert eventually(lambda: _greets_and_leaves(meeting.port))
+        assert eventually(lambda: _greets_and_leaves(meeting.port, size=3))
+        assert eventually(lambda: 1 in leader.came)
         meeting.meet(meeting.gang(1), meeting.gang(2))
         waiting.join(10)
         assert [one["pod"] for one in leader.hellos] == ["pod-0", "pod-1", "pod-2"]
 
 
-def _greets_and_leaves(port: str) -> bool:
+def _greets_and_leaves(port: str, size: int) -> bool:
+    hello = {"rank": 1, "size": size, "uid": "uid", "version": 0, "pod": "early"}
     try:
         with socket.create_connection(("127.0.0.1", int(port)), timeout=1) as connection:
-            connection.sendall(
-                b'{"hello": {"rank": 1, "size": 2, "uid": "uid", "version": 0, "pod": "early"}}\n'
-            )
+            connection.sendall(json.dumps({"hello": hello}).encode() + b"\n")
     except OSError:
         return False
     return True

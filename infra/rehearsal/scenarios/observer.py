@@ -97,22 +97,25 @@ def events(lines: Iterable[str | bytes]) -> Iterator[Event]:
         record = _record(line)
         if record is None:
             continue
+        is_accepted = record["responseStatus"]["code"] < 300  # noqa: PLR2004 - HTTP success
         for kind in _PARSERS.get(_address(record), ()):
-            event = kind(record)
+            # The scheduler has answered even where its mark is kept from the pod, as
+            # components/whole_gangs.py has it.
+            event = kind(record) if is_accepted or kind is _refused else None
             if event is not None:
                 yield event
 
 
 def _record(line: str | bytes) -> Record | None:
-    """The record of one finished, successful request; None for anything else."""
+    """The record of one finished request; None for anything else."""
     try:
         record = json.loads(line)
         is_done = record["stage"] == "ResponseComplete"
-        is_accepted = record["responseStatus"]["code"] < 300  # noqa: PLR2004 - HTTP success
+        int(record["responseStatus"]["code"])
         to_micros(record["requestReceivedTimestamp"])
     except (ValueError, KeyError, TypeError):
         return None
-    return record if is_done and is_accepted else None
+    return record if is_done else None
 
 
 def _address(record: Record) -> tuple[str, str, str]:

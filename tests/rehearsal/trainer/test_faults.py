@@ -107,7 +107,7 @@ def test_a_missing_rank_is_named_when_the_deadline_is_over(make_job: MakeJob, aw
     settings = {"GANGWAY_RENDEZVOUS_TIMEOUT_SECONDS": "3", "GANGWAY_MAX_RETRY": "1"}
     with make_job(settings=settings).attempt(ranks=(0,)) as attempt:
         assert attempt.exit_codes() == [76], attempt.logs()
-    assert "1 of 2 ranks, rank 1 missing" in attempt.logs()
+    assert "1 of 2 ranks came, rank 1 missing" in attempt.logs()
     (document,) = aws.job_documents()
     assert document["failure"]["exit_code"] == 76
 

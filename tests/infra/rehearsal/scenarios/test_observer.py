@@ -75,12 +75,19 @@ def test_a_phase_that_is_written_starts_or_ends_the_pod(verb, phase, expected):
     assert seen(line(verb, "status", sent={"status": {"phase": phase}}, code=200)) == [expected]
 
 
-def test_an_unplaced_pod_is_refused_with_the_schedulers_words():
+@pytest.mark.parametrize(
+    "code", [200, 422], ids=["written", "kept from the pod by the policy on whole gangs"]
+)
+def test_an_unplaced_pod_is_refused_with_the_schedulers_words(code):
     conditions = [{"type": "PodScheduled", "status": "False", "message": "0/2 nodes"}]
     sent = {"status": {"conditions": conditions}}
-    assert seen(line("patch", "status", sent=sent, code=200)) == [
+    assert seen(line("patch", "status", sent=sent, code=code)) == [
         Refused(at=AT, message="0/2 nodes", pod=POD)
     ]
+
+
+def test_a_phase_that_is_not_accepted_starts_no_pod():
+    assert seen(line("patch", "status", sent={"status": {"phase": "Running"}}, code=409)) == []
 
 
 UNSCHEDULABLE = {"type": "Unschedulable", "status": "True", "message": "not enough"}
